@@ -8,7 +8,7 @@ import (
 )
 
 // A schedule raises, lowers and stops bids by the hour of the week in the marketplace's time zone.
-// node/manage/explain/testdata/schedule.txt tests changes of clocks, with virtual time.
+// node/manage/campaign/testdata/explain-schedule.txt tests changes of clocks, with virtual time.
 func TestConformanceSchedule(t *testing.T) {
 	s := startNode(t)
 	s.vendor("v1", 100)

@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/gavel-ads/gavel/node/hotpath"
-	"github.com/gavel-ads/gavel/node/hugepages"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 )
@@ -54,7 +54,7 @@ func serve(o options, out io.Writer) (err error) {
 		go func() { _ = hotpath.Tuned(hotpath.Options{}, bareHandler(&answer)).Serve(l) }()
 	}
 	runtime.GC()
-	if _, err = hugepages.Collapse(); err != nil { // A node does this too before it accepts requests.
+	if _, err = limits.CollapseHugePages(); err != nil { // A node does this too before it accepts requests.
 		return err
 	}
 	fmt.Fprintln(out, l.Addr(), key)

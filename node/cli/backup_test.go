@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/node/audit"
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/daemon"
+	"github.com/gavel-ads/gavel/node/fsck"
 )
 
 // screen collects what a running node prints.
@@ -65,7 +65,7 @@ func runNode(t *testing.T, args ...string) (manage string, stop func()) {
 	return "", nil
 }
 
-func checkedDirectory(t *testing.T, dir string) (r audit.Report) {
+func checkedDirectory(t *testing.T, dir string) (r fsck.Report) {
 	t.Helper()
 	ran := gavel(nil, "check", "--json", "--data-dir", dir)
 	if ran.code != exitSuccess {
@@ -77,7 +77,7 @@ func checkedDirectory(t *testing.T, dir string) (r audit.Report) {
 	return r
 }
 
-func charges(r *audit.Report) (n int64) {
+func charges(r *fsck.Report) (n int64) {
 	for i := range r.Groups {
 		n += r.Groups[i].Charges
 	}
@@ -100,7 +100,7 @@ func TestBackupOfARunningMarket(t *testing.T) {
 
 	file := filepath.Join(dir, "backup")
 	var second string
-	var saved audit.Report
+	var saved fsck.Report
 	for try := 0; charges(&saved) == 0; try++ {
 		if try == 100 {
 			t.Fatal("the shoppers caused no charge")
@@ -130,7 +130,7 @@ func TestBackupOfARunningMarket(t *testing.T) {
 	_, stop = runNode(t, "serve", "--data-dir="+second)
 	stop()
 	now, last := checkedDirectory(t, second), checkedDirectory(t, first)
-	later := map[string]audit.Campaign{}
+	later := map[string]fsck.Campaign{}
 	for _, c := range last.Campaigns {
 		later[c.ID] = c
 	}
@@ -152,7 +152,7 @@ func TestBackupOfARunningMarket(t *testing.T) {
 
 // tryRestores makes a dry run with the backup, which leaves no files, and restores of damaged backups, which are
 // refused.
-func tryRestores(t *testing.T, dir, file string, saved *audit.Report) {
+func tryRestores(t *testing.T, dir, file string, saved *fsck.Report) {
 	t.Helper()
 	before, err := os.ReadDir(dir)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/gavel-ads/gavel/node/audit"
+	"github.com/gavel-ads/gavel/node/fsck"
 )
 
 // checkCommand verifies the data directory of a stopped node.
@@ -34,7 +34,7 @@ func (c *checkCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	r, err := audit.Directory(vfs.Default, dir)
+	r, err := fsck.Directory(vfs.Default, dir)
 	if err != nil {
 		return usageError{fmt.Errorf("gavel: %w", err)}
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/gavel-ads/gavel/node/audit"
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/daemon"
+	"github.com/gavel-ads/gavel/node/fsck"
 )
 
 // restoreCommand creates a new cluster from a backup.
@@ -72,7 +72,7 @@ func restore(p *process, cfg config.Config, m daemon.Manifest, in io.Reader) err
 	if err := daemon.Restore(cfg, m, in); err != nil {
 		return err
 	}
-	r, err := audit.Directory(vfs.Default, cfg.DataDir)
+	r, err := fsck.Directory(vfs.Default, cfg.DataDir)
 	if err == nil {
 		err = r.WriteText(p.out)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/gavel-ads/gavel/node/audit"
+	"github.com/gavel-ads/gavel/node/fsck"
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
@@ -56,9 +56,9 @@ func TestTheOfflineCheckMatchesTheReport(t *testing.T) {
 	t.Errorf("campaign %s was not found on the disk", campaign)
 }
 
-func checkedDirectory(t *testing.T, dir string) *audit.Report {
+func checkedDirectory(t *testing.T, dir string) *fsck.Report {
 	t.Helper()
-	r, err := audit.Directory(vfs.Default, dir)
+	r, err := fsck.Directory(vfs.Default, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

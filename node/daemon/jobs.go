@@ -7,8 +7,8 @@ import (
 
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/jobs"
-	"github.com/gavel-ads/gavel/node/offsite"
-	"github.com/gavel-ads/gavel/node/outbound"
+
+	"github.com/gavel-ads/gavel/node/delivery"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
@@ -17,7 +17,7 @@ import (
 // and the deletion of files that nothing refers to.
 func (n *node) startJobs() {
 	leads := func() bool { return n.cluster.Leads(n.topology.Meta()) }
-	out := outbound.New(n.cfg.Webhooks.Development)
+	out := delivery.NewClient(n.cfg.Webhooks.Development)
 	runner := &jobs.Runner{
 		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
 		Workers: []jobs.Worker{jobs.UploadWorker(), n.offsite().Worker(), jobs.DeliveryWorker(out, time.Now, n.log)},
@@ -59,23 +59,23 @@ func (n *node) ordinals() []uint16 {
 }
 
 // offsite returns the service that runs the jobs of ad networks, with the configured connectors.
-func (n *node) offsite() *offsite.Service {
-	connectors := map[string]offsite.Connector{}
+func (n *node) offsite() *jobs.Offsite {
+	connectors := map[string]jobs.Connector{}
 	for _, c := range n.cfg.Offsite.List() {
 		if c.URL == config.Sandbox {
-			connectors[c.Network] = offsite.Sandbox{Now: time.Now}
+			connectors[c.Network] = jobs.SandboxConnector{Now: time.Now}
 			continue
 		}
-		connectors[c.Network] = offsite.Webhook{URL: c.URL, Secret: n.cfg.Offsite.ConnectorSecret.Reveal(), Out: outbound.New(n.cfg.Webhooks.Development)}
+		connectors[c.Network] = jobs.WebhookConnector{URL: c.URL, Secret: n.cfg.Offsite.ConnectorSecret.Reveal(), Out: delivery.NewClient(n.cfg.Webhooks.Development)}
 	}
 	public := n.cfg.PublicURL(n.manage.Addr().String())
-	return &offsite.Service{
+	return &jobs.Offsite{
 		Blobs: n.blobs, Connectors: connectors, Now: time.Now,
-		ListURL: func(t store.Tenant, x *store.Audience) string { return offsite.ExportURL(public, t, x, time.Now()) },
+		ListURL: func(t store.Tenant, x *store.Audience) string { return jobs.ExportURL(public, t, x, time.Now()) },
 	}
 }
 
 // recordJobReport records what a connector reports about a job. Any node can do it.
-func (n *node) recordJobReport(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error) {
-	return offsite.ApplyReport(ctx, n.store.Tenant(marketplace).WithSession(store.NewSession(ctx, false)), job, r)
+func (n *node) recordJobReport(ctx context.Context, marketplace uint16, job ids.UUID, r jobs.OffsiteReport) (store.Job, error) {
+	return jobs.ApplyOffsiteReport(ctx, n.store.Tenant(marketplace).WithSession(store.NewSession(ctx, false)), job, r)
 }

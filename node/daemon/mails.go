@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/delivery"
 	"github.com/gavel-ads/gavel/node/jobs"
-	"github.com/gavel-ads/gavel/node/mail"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/store"
 )
@@ -18,17 +18,17 @@ func (n *node) mailQueue() (jobs.Worker, bool) {
 	if c.Server == "" {
 		return jobs.Worker{}, false
 	}
-	sender := mail.New(mail.Config{Server: c.Server, From: c.From, Username: c.Username, Password: c.Password.Reveal(), TLS: c.TLS})
+	sender := delivery.NewMailSender(delivery.MailConfig{Server: c.Server, From: c.From, Username: c.Username, Password: c.Password.Reveal(), TLS: c.TLS})
 	public := n.cfg.PublicURL(n.manage.Addr().String())
 	return jobs.MailWorker(func(ctx context.Context, t store.Tenant, i *store.Invitation) (bool, error) {
 		shop := t.Settings().Name
-		err := sender.Send(ctx, mail.Message{
+		err := sender.Send(ctx, delivery.Mail{
 			ID: fmt.Sprintf("%s.%d@gavel", i.ID, i.Mail.QueuedMillis), To: i.Email, Subject: "Invitation to " + shop,
 			Text: fmt.Sprintf("You are invited to work for %s at %s.\n\nOpen this address to accept; it works once, until %s:\n\n%s\n",
 				i.VendorID, shop, time.UnixMilli(i.ExpiresMillis).UTC().Format(time.RFC1123), public+store.AcceptPath+i.Token),
 		})
 		n.mailCounts.count(i.Mail.Attempts, err)
-		return mail.Permanent(err), err
+		return delivery.PermanentMail(err), err
 	}, n.log), true
 }
 
@@ -43,7 +43,7 @@ func (m *mailCounts) count(attempt int, err error) {
 	switch {
 	case err == nil:
 		m.sent.Add(1)
-	case mail.Permanent(err) || attempt >= store.MailAttempts:
+	case delivery.PermanentMail(err) || attempt >= store.MailAttempts:
 		m.failed.Add(1)
 	default:
 		m.retried.Add(1)

@@ -6,7 +6,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"github.com/gavel-ads/gavel/node/hugepages"
+	"github.com/gavel-ads/gavel/node/limits"
 )
 
 const (
@@ -44,9 +44,9 @@ func (n *node) moveToHugePages(moved bool) bool {
 	if metrics.Read(heap); heap[0].Value.Uint64() < hugePagesHeapMin {
 		return moved
 	}
-	ask := hugepages.Collapse
+	ask := limits.CollapseHugePages
 	if moved {
-		ask = hugepages.Advise
+		ask = limits.AdviseHugePages
 	}
 	pages, err := ask()
 	if err != nil {

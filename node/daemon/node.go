@@ -15,11 +15,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/gavel-ads/gavel/node/auth"
-	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/jobs"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
@@ -47,7 +47,7 @@ type node struct {
 	sharedBlobs *blob.Shared // The same store as blobs, when several nodes keep files in their own directories; otherwise nil.
 	metrics     *metrics.Metrics
 	core        *serving.Core
-	background  *background.Scheduler // Runs reports, explanations and forecasts.
+	background  *limits.Scheduler // Runs reports, explanations and forecasts.
 	auctions    deadlineListener
 	manage      deadlineListener
 	startup     *startupServer // Answers until the listeners serve.
@@ -229,9 +229,9 @@ func (n *node) periods(now time.Time) []command.Periods {
 // buildCore creates the core of /v2 that both listeners share.
 func (n *node) buildCore(context.Context) error {
 	n.metrics = serving.NewMetrics()
-	bounds := background.Defaults
+	bounds := limits.SchedulerDefaults
 	bounds.PerMarketplace, bounds.PerNode, bounds.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
-	n.background = background.New(background.Config{Limits: bounds, Traffic: n.metrics.Answered, CPUs: cpus()})
+	n.background = limits.NewScheduler(limits.SchedulerConfig{SchedulerLimits: bounds, Traffic: n.metrics.Answered, CPUs: cpus()})
 	n.metrics.OnScrape(n.scrape)
 	n.core = serving.New(serving.Deps{
 		Keys: n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.cluster,

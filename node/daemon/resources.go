@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/gavel-ads/gavel/node/connections"
 	"github.com/gavel-ads/gavel/node/hotpath"
+	"github.com/gavel-ads/gavel/node/ingress"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/metrics"
 )
@@ -28,7 +28,7 @@ type resources struct {
 	bodies     *limits.Bytes
 	tokenWaits *limits.Bytes // Counts requests.
 	auction    atomic.Pointer[hotpath.Server]
-	management atomic.Pointer[connections.Listener]
+	management atomic.Pointer[ingress.Listener]
 }
 
 // deriveLimits reads what the process may use and derives the limits of each part. It runs before everything else,
@@ -73,7 +73,7 @@ func (n *node) scrapeResources(out *metrics.Node) {
 	}
 }
 
-func listenerMetrics(name string, s connections.Stats) metrics.Listener {
+func listenerMetrics(name string, s ingress.ListenerStats) metrics.Listener {
 	return metrics.Listener{
 		Name: name, Open: s.Open, Max: s.Max, AcceptFailures: s.AcceptFailures, Refused: s.Refused,
 		ClosedKeyless: s.ClosedKeyless, ClosedKeyed: s.ClosedKeyed,

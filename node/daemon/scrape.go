@@ -6,8 +6,8 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/jobs"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -27,7 +27,7 @@ func (n *node) scrape() metrics.Node {
 		out.AuditWaiting = n.auditLog.count()
 	}
 	n.scrapeResources(&out)
-	for _, kind := range []background.Kind{background.Report, background.Explain, background.Forecast} {
+	for _, kind := range []limits.Kind{limits.KindReport, limits.KindExplain, limits.KindForecast} {
 		s := n.background.Stats(kind)
 		out.Background = append(out.Background, metrics.Background{
 			Kind: kind.String(), Running: s.Running, Waiting: s.Waiting, Refused: s.Refused, CPU: s.CPU,

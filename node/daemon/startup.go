@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/connections"
+	"github.com/gavel-ads/gavel/node/ingress"
 )
 
 const (
@@ -57,11 +57,11 @@ func newStartupServer(log *slog.Logger, url string, ports ...deadlineListener) *
 	for _, p := range ports {
 		server := &http.Server{
 			Handler: w, ReadHeaderTimeout: startupTimeout, ReadTimeout: startupTimeout, WriteTimeout: startupTimeout,
-			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnState: connections.HTTPConnState,
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnState: ingress.HTTPConnState,
 		}
 		w.servers = append(w.servers, server)
 		go func() {
-			bounded := connections.New(nonClosingListener{p}, connections.Options{Name: "start", Max: startupConnsMax, Log: log})
+			bounded := ingress.NewListener(nonClosingListener{p}, ingress.ListenerOptions{Name: "start", Max: startupConnsMax, Log: log})
 			if err := server.Serve(bounded); !errors.Is(err, http.ErrServerClosed) {
 				log.Error("startup_listener_failed", slog.Any("err", err))
 			}

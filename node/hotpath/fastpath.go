@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gavel-ads/gavel/node/connections"
-	"github.com/gavel-ads/gavel/node/httphead"
+	"github.com/gavel-ads/gavel/node/ingress"
+
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
@@ -27,22 +27,22 @@ import (
 type fastPathConn struct {
 	net.Conn
 	s     *Server
-	slot  *connections.Conn  // The listener's record of this connection; nil without one.
+	slot  *ingress.Conn      // The listener's record of this connection; nil without one.
 	raw   syscall.RawConn    // Nil if the connection has no descriptor.
 	try   func(uintptr) bool // The method tryRead. It is stored, because a method value allocates.
 	state atomic.Uint32
 	// unread is set when the connection is to be closed before the client has sent all of a request.
 	unread atomic.Bool
 
-	authenticated bool             // A request on this connection had a valid key.
-	fallback      bool             // fasthttp reads the rest of the connection.
-	framing       httphead.Checker // Checks the requests that fasthttp reads.
-	buf           *fastPathBuffer  // The buffers of the requests that are not answered yet; nil while there are none.
-	readCount     int              // The number of bytes that tryRead read.
-	readErr       error            // The error of tryRead.
-	readDeadline  time.Time        // The read deadline that is set.
-	writeDeadline time.Time        // The write deadline that is set.
-	last          time.Time        // The time at which the last request was complete; zero before the first.
+	authenticated bool            // A request on this connection had a valid key.
+	fallback      bool            // fasthttp reads the rest of the connection.
+	framing       ingress.Checker // Checks the requests that fasthttp reads.
+	buf           *fastPathBuffer // The buffers of the requests that are not answered yet; nil while there are none.
+	readCount     int             // The number of bytes that tryRead read.
+	readErr       error           // The error of tryRead.
+	readDeadline  time.Time       // The read deadline that is set.
+	writeDeadline time.Time       // The write deadline that is set.
+	last          time.Time       // The time at which the last request was complete; zero before the first.
 }
 
 // The states of a fastPathConn. Only an idle one is closed when the server stops; a new one ends soon by its deadline.
@@ -78,7 +78,7 @@ func newFastPathBuffer() any {
 // wrap returns the connection as a fastPathConn and adds it to the pool.
 func (s *Server) wrap(c net.Conn) net.Conn {
 	l := &fastPathConn{Conn: c, s: s, fallback: s.withoutFastPath}
-	l.slot, _ = c.(*connections.Conn)
+	l.slot, _ = c.(*ingress.Conn)
 	if source, ok := c.(syscall.Conn); ok && !s.withoutFastPath {
 		if raw, err := source.SyscallConn(); err == nil {
 			l.raw, l.try = raw, l.tryRead

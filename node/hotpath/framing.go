@@ -3,11 +3,11 @@ package hotpath
 import (
 	"io"
 
-	"github.com/gavel-ads/gavel/node/httphead"
+	"github.com/gavel-ads/gavel/node/ingress"
 )
 
 // readChecked reads bytes for fasthttp through the framing check and counts a connection that the check refuses.
-func (s *Server) readChecked(framing *httphead.Checker, from io.Reader, p []byte) (int, error) {
+func (s *Server) readChecked(framing *ingress.Checker, from io.Reader, p []byte) (int, error) {
 	refused := framing.Refused()
 	n, err := framing.Read(from, p)
 	if framing.Refused() && !refused {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The corpus of refused framings is in node/httphead. It runs against both listeners.
+// The corpus of refused framings is in node/ingress. It runs against both listeners.
 
 const smuggled = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: smuggled\r\n\r\n"
 

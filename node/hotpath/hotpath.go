@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/connections"
+	"github.com/gavel-ads/gavel/node/ingress"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
@@ -84,7 +84,7 @@ type Server struct {
 	bodies          *limits.Bytes
 	buffers         sync.Pool // It holds *bodyBuffer.
 	incompleteMax   int64     // How many connections of the fast path may have a buffer for an incomplete request.
-	listener        atomic.Pointer[connections.Listener]
+	listener        atomic.Pointer[ingress.Listener]
 	log             *slog.Logger
 }
 
@@ -139,17 +139,17 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 
 // Serve accepts and serves connections until Shutdown, then returns nil.
 func (s *Server) Serve(l net.Listener) error {
-	bounded := connections.New(l, connections.Options{Name: "auction", Max: s.connections, Refuse: s.refuseConn, Log: s.log})
+	bounded := ingress.NewListener(l, ingress.ListenerOptions{Name: "auction", Max: s.connections, Refuse: s.refuseConn, Log: s.log})
 	s.listener.Store(bounded)
 	return s.http.Serve(fastPathListener{bounded, s})
 }
 
 // Connections returns the connection counters of the listener that Serve was called with.
-func (s *Server) Connections() connections.Stats {
+func (s *Server) Connections() ingress.ListenerStats {
 	if l := s.listener.Load(); l != nil {
 		return l.Stats()
 	}
-	return connections.Stats{Max: s.connections}
+	return ingress.ListenerStats{Max: s.connections}
 }
 
 // fastPathListener returns connections to fasthttp that answer plain requests themselves.

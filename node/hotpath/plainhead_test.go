@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/gavel-ads/gavel/node/httphead"
+	"github.com/gavel-ads/gavel/node/ingress"
 )
 
 const plainMost = 1 << 20
@@ -105,7 +105,7 @@ func TestFallback(t *testing.T) {
 
 // passes reports whether the framing check accepts a request.
 func passes(b []byte) bool {
-	var framing httphead.Checker
+	var framing ingress.Checker
 	n, err := framing.Read(bytes.NewReader(b), make([]byte, len(b)))
 	return n == len(b) && err == nil && !framing.Refused()
 }

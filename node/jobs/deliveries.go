@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/gavel-ads/gavel/node/outbound"
+	"github.com/gavel-ads/gavel/node/delivery"
 	"github.com/gavel-ads/gavel/node/store"
 )
 
@@ -14,8 +14,8 @@ import (
 const deliveriesAtOnce = 16
 
 // DeliveryWorker sends notifications, at least once each, until the receiver accepts one, refuses it for good, or the attempts
-// are used up. The log gets the whole cause of a failure; the owner of the webhook sees its outbound.Reason.
-func DeliveryWorker(out *outbound.Client, now func() time.Time, log *slog.Logger) Worker {
+// are used up. The log gets the whole cause of a failure; the owner of the webhook sees its delivery.Reason.
+func DeliveryWorker(out *delivery.Client, now func() time.Time, log *slog.Logger) Worker {
 	return Worker{Kind: store.TaskDelivery, AtOnce: deliveriesAtOnce, Do: func(ctx context.Context, t store.Tenant, d store.ScheduledTask) error {
 		at, err := t.VersionedDelivery(ctx, d.ID)
 		if err != nil {
@@ -31,21 +31,21 @@ func DeliveryWorker(out *outbound.Client, now func() time.Time, log *slog.Logger
 		if ctx.Err() != nil {
 			return ctx.Err() // The attempt was interrupted, so it does not count.
 		}
-		if attempted := !errors.Is(failed, outbound.ErrStale) && !errors.Is(failed, outbound.ErrDeleted); failed != nil && attempted {
+		if attempted := !errors.Is(failed, delivery.ErrStale) && !errors.Is(failed, delivery.ErrDeleted); failed != nil && attempted {
 			log.Warn("delivery_failed", slog.Int("marketplace", int(t.Marketplace())), slog.String("webhook", at.Webhook.String()),
-				slog.String("delivery", at.ID.String()), slog.Int("attempt", at.Attempts+1), slog.Bool("permanent", outbound.Permanent(failed)), slog.Any("err", failed))
+				slog.String("delivery", at.ID.String()), slog.Int("attempt", at.Attempts+1), slog.Bool("permanent", delivery.Permanent(failed)), slog.Any("err", failed))
 		}
 		return t.StepDelivery(ctx, at, func(x *store.Delivery) { recordAttempt(x, failed, now()) })
 	}}
 }
 
-func deliver(ctx context.Context, out *outbound.Client, t store.Tenant, at *store.VersionedDelivery, now time.Time) error {
+func deliver(ctx context.Context, out *delivery.Client, t store.Tenant, at *store.VersionedDelivery, now time.Time) error {
 	if now.UnixMilli()-at.CreatedMillis > store.DeliveryStale.Milliseconds() {
-		return outbound.ErrStale
+		return delivery.ErrStale
 	}
 	hook, err := t.Webhook(ctx, at.Webhook)
 	if errors.Is(err, store.ErrNotFound) {
-		return outbound.ErrDeleted
+		return delivery.ErrDeleted
 	}
 	if err != nil {
 		return err
@@ -60,8 +60,8 @@ func recordAttempt(x *store.Delivery, failed error, now time.Time) {
 		x.Done, x.Delivered, x.Reason = true, true, ""
 		return
 	}
-	x.Reason = outbound.Reason(failed)
-	if outbound.Permanent(failed) || x.Attempts > store.DeliveryAttempts {
+	x.Reason = delivery.Reason(failed)
+	if delivery.Permanent(failed) || x.Attempts > store.DeliveryAttempts {
 		x.Done = true
 		return
 	}

@@ -3,6 +3,9 @@
 //
 // It runs on the leader of the meta group. Everything it does is written by compare-and-set, so a leader that does not know yet
 // that it is not the leader any more does no harm.
+//
+// Offsite does the jobs of ad networks: it reads the lists of audiences and sends work to the connectors of the networks. One of
+// them is the simulated network "sandbox".
 package jobs
 
 import (

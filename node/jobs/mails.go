@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net/textproto"
 
-	"github.com/gavel-ads/gavel/node/outbound"
+	"github.com/gavel-ads/gavel/node/delivery"
 	"github.com/gavel-ads/gavel/node/store"
 )
 
@@ -37,7 +37,7 @@ func mailReason(failed error) string {
 	if answer, ok := errors.AsType[*textproto.Error](failed); ok {
 		return fmt.Sprintf("the mail server answered %d", answer.Code)
 	}
-	if reason := outbound.Reason(failed); reason != outbound.ReasonOther {
+	if reason := delivery.Reason(failed); reason != delivery.ReasonOther {
 		return reason
 	}
 	return "the mail server did not accept the email"

@@ -1,5 +1,3 @@
-// Package limits divides the files and the memory that the process may use among its parts: the connections of each listener,
-// the files of the databases, and the bytes of request bodies in memory.
 package limits
 
 // Machine is the files and the memory that the process may use.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -17,9 +17,9 @@ import (
 // TestLongRequestsTakeTurns: reports, explanations and forecasts wait for their turn. If it does not come in time, the marketplace's own
 // running requests lead to 429, and those of others to 503; both say when to repeat. Other operations do not wait.
 func TestLongRequestsTakeTurns(t *testing.T) {
-	bounds := background.Defaults
+	bounds := limits.SchedulerDefaults
 	bounds.PerMarketplace, bounds.PerNode, bounds.Wait = 1, 2, 1500*time.Microsecond
-	s := background.New(background.Config{Limits: bounds})
+	s := limits.NewScheduler(limits.SchedulerConfig{SchedulerLimits: bounds})
 	w := managetest.NewBackground(t, manage.Config{}, s)
 	campaign := created(t, w)
 	ask := func(method, path, body string) *httptest.ResponseRecorder {
@@ -60,14 +60,14 @@ func TestLongRequestsTakeTurns(t *testing.T) {
 		defer occupy(t, s, 100+i)()
 	}
 	long(http.StatusServiceUnavailable, `"service_unavailable"`)
-	if n := s.Stats(background.Report).Refused; n != 8 {
+	if n := s.Stats(limits.KindReport).Refused; n != 8 {
 		t.Errorf("%d refused reports", n)
 	}
 }
 
 // TestLongRequestsEndWithTheirClient: the report of a client that has disconnected reads nothing.
 func TestLongRequestsEndWithTheirClient(t *testing.T) {
-	w := managetest.NewBackground(t, manage.Config{}, background.New(background.Config{Limits: background.Defaults}))
+	w := managetest.NewBackground(t, manage.Config{}, limits.NewScheduler(limits.SchedulerConfig{SchedulerLimits: limits.SchedulerDefaults}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := httptest.NewRequestWithContext(ctx, "GET", "/public/v1/reporting-service/marketplace?start_date=2026-03-01&end_date=2026-03-31", http.NoBody)
@@ -80,16 +80,16 @@ func TestLongRequestsEndWithTheirClient(t *testing.T) {
 }
 
 // occupy runs a background request of a marketplace until it is released.
-func occupy(t *testing.T, s *background.Scheduler, marketplace uint16) (release func()) {
+func occupy(t *testing.T, s *limits.Scheduler, marketplace uint16) (release func()) {
 	t.Helper()
 	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer close(ended)
-		_ = s.Run(ctx, marketplace, background.Explain, func(ctx context.Context) error {
+		_ = s.Run(ctx, marketplace, limits.KindExplain, func(ctx context.Context) error {
 			time.Sleep(2 * time.Millisecond) // Longer than a slice.
 			cancel()
-			_ = background.Of(ctx).Step(ctx) // From now on it is admitted, but has no turn.
+			_ = limits.WorkOf(ctx).Step(ctx) // From now on it is admitted, but has no turn.
 			close(begun)
 			<-end
 			return nil

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/limits"
 )
 
@@ -79,7 +78,7 @@ func (s *Server) readBody(r *http.Request, lease *limits.Lease) (body []byte, co
 
 // unzip decompresses a body that has arrived whole. It waits for its turn, because eight megabytes take about 50 ms of a CPU.
 func (s *Server) unzip(r *http.Request, zipped []byte, lease *limits.Lease) (body []byte, code apierr.Code, message string) {
-	turn := background.TurnOf(r.Context())
+	turn := limits.TurnOf(r.Context())
 	if turn.Take(r.Context()) != nil {
 		return nil, apierr.RequestCanceled, ""
 	}

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
-	"github.com/gavel-ads/gavel/node/offsite"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -128,7 +128,7 @@ func (f *fileClient) audience() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	export := strings.TrimPrefix(offsite.ExportURL(managetest.PublicURL, tenant, &x, f.w.Now()), managetest.PublicURL)
+	export := strings.TrimPrefix(jobs.ExportURL(managetest.PublicURL, tenant, &x, f.w.Now()), managetest.PublicURL)
 	f.send(httptest.NewRequest(http.MethodGet, export, nil), "", http.StatusOK)
 	path, _, _ := strings.Cut(export, "?")
 	f.send(httptest.NewRequest(http.MethodGet, path, nil), "", http.StatusForbidden)

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/connections"
+	"github.com/gavel-ads/gavel/node/ingress"
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
 // Bounded returns the listener for the HTTP server, with the configured bound on connections. REQUIRES: no other listener wraps it,
 // because net/http reports the states of its connections to it.
-func (s *Server) Bounded(l net.Listener) *connections.Listener {
-	return connections.New(s.Listener(l), connections.Options{
+func (s *Server) Bounded(l net.Listener) *ingress.Listener {
+	return ingress.NewListener(s.Listener(l), ingress.ListenerOptions{
 		Name: "management", Max: s.config.Connections, Log: s.deps.Log,
 		Refuse: func(c net.Conn) {
 			_ = c.SetDeadline(s.deps.Now().Add(time.Second))
@@ -28,13 +28,13 @@ type connKey struct{}
 
 // connContext puts the connection into the context of its requests.
 func connContext(ctx context.Context, c net.Conn) context.Context {
-	of, _ := c.(*connections.Conn)
+	of, _ := c.(*ingress.Conn)
 	return context.WithValue(ctx, connKey{}, of)
 }
 
 // connOf returns the connection of a request. In tests without a listener it is nil, and its methods do nothing.
-func connOf(r *http.Request) *connections.Conn {
-	of, _ := r.Context().Value(connKey{}).(*connections.Conn)
+func connOf(r *http.Request) *ingress.Conn {
+	of, _ := r.Context().Value(connKey{}).(*ingress.Conn)
 	return of
 }
 

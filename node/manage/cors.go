@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-ads/gavel/node/manage/modal"
+	"github.com/gavel-ads/gavel/node/manage/campaign"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // decide; its answer contains nothing that an origin must not read.
 func (s *Server) corsHeaders(h http.Header, r *http.Request, rt *route) {
 	if rt == nil {
-		rt = &route{dialog: strings.HasPrefix(r.URL.Path, modal.Base), api: strings.HasPrefix(r.URL.Path, publicV1)}
+		rt = &route{dialog: strings.HasPrefix(r.URL.Path, campaign.DialogBase), api: strings.HasPrefix(r.URL.Path, publicV1)}
 		if !rt.api {
 			// A page that mistypes a path of /v2 has to be able to read the error.
 			h.Set("Access-Control-Allow-Origin", "*")

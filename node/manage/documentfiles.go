@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/gavel-ads/gavel/node/manage/asset"
-	"github.com/gavel-ads/gavel/node/manage/offsite"
+	"github.com/gavel-ads/gavel/node/manage/audience"
+	"github.com/gavel-ads/gavel/node/manage/creative"
 )
 
 // fileOperation describes an operation that receives or returns a file. None of them needs a key: the signature of an
@@ -32,13 +32,13 @@ func documentFiles(api huma.API) {
 	form.Description = "All fields of the asset first, as they were answered, then the part file."
 	for _, o := range []fileOperation{
 		{
-			route: asset.UploadRoute, id: "uploadAssetFile", doc: "Upload the file of an asset, once, with the fields that its creation answered.",
+			route: creative.AssetUploadRoute, id: "uploadAssetFile", doc: "Upload the file of an asset, once, with the fields that its creation answered.",
 			body:    map[string]*huma.MediaType{"multipart/form-data": {Schema: form}},
 			answers: map[int]map[string]*huma.MediaType{http.StatusNoContent: nil},
 			errors:  []int{http.StatusBadRequest, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType},
 		},
 		{
-			route: asset.FileRoute, id: "getAssetFile", doc: "Get the file of an approved asset; with the preview address of a review, of any.", signed: true,
+			route: creative.AssetFileRoute, id: "getAssetFile", doc: "Get the file of an approved asset; with the preview address of a review, of any.", signed: true,
 			answers: map[int]map[string]*huma.MediaType{
 				http.StatusOK: anyFile, http.StatusPartialContent: anyFile, http.StatusNotModified: nil,
 				http.StatusPreconditionFailed: nil, http.StatusRequestedRangeNotSatisfiable: {"text/plain": {Schema: file}},
@@ -46,12 +46,12 @@ func documentFiles(api huma.API) {
 			errors: []int{http.StatusNotFound},
 		},
 		{
-			route: offsite.ListRoute, id: "uploadAudienceList", doc: "Upload the list of an audience, once, to the address that its job answered.", signed: true,
+			route: audience.OffsiteListRoute, id: "uploadAudienceList", doc: "Upload the list of an audience, once, to the address that its job answered.", signed: true,
 			body: csv, answers: map[int]map[string]*huma.MediaType{http.StatusOK: jsonContent(object(nil))},
 			errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType},
 		},
 		{
-			route: offsite.ExportRoute, id: "getAudienceList", doc: "For connectors: get the accepted rows of an audience's list.", signed: true,
+			route: audience.OffsiteExportRoute, id: "getAudienceList", doc: "For connectors: get the accepted rows of an audience's list.", signed: true,
 			answers: map[int]map[string]*huma.MediaType{http.StatusOK: csv}, errors: []int{http.StatusForbidden, http.StatusNotFound},
 		},
 	} {

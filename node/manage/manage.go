@@ -21,33 +21,23 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
-	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/limits"
-	"github.com/gavel-ads/gavel/node/manage/agency"
-	"github.com/gavel-ads/gavel/node/manage/apikey"
-	"github.com/gavel-ads/gavel/node/manage/asset"
-	"github.com/gavel-ads/gavel/node/manage/audit"
-	"github.com/gavel-ads/gavel/node/manage/billing"
+
+	"github.com/gavel-ads/gavel/node/manage/admin"
 	"github.com/gavel-ads/gavel/node/manage/campaign"
+	"github.com/gavel-ads/gavel/node/manage/creative"
+
+	"github.com/gavel-ads/gavel/node/manage/billing"
+
 	"github.com/gavel-ads/gavel/node/manage/catalog"
-	"github.com/gavel-ads/gavel/node/manage/explain"
-	"github.com/gavel-ads/gavel/node/manage/forecast"
-	"github.com/gavel-ads/gavel/node/manage/invitation"
-	"github.com/gavel-ads/gavel/node/manage/marketplace"
-	"github.com/gavel-ads/gavel/node/manage/modal"
-	"github.com/gavel-ads/gavel/node/manage/offsite"
-	"github.com/gavel-ads/gavel/node/manage/placement"
+
+	"github.com/gavel-ads/gavel/node/manage/audience"
+
 	"github.com/gavel-ads/gavel/node/manage/report"
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/node/manage/restriction"
-	"github.com/gavel-ads/gavel/node/manage/segment"
-	"github.com/gavel-ads/gavel/node/manage/settings"
-	"github.com/gavel-ads/gavel/node/manage/slot"
-	"github.com/gavel-ads/gavel/node/manage/template"
-	"github.com/gavel-ads/gavel/node/manage/user"
-	"github.com/gavel-ads/gavel/node/manage/webhook"
-	work "github.com/gavel-ads/gavel/node/offsite"
+
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -57,27 +47,27 @@ import (
 // Tenant is one marketplace's store with the methods that all resources together need.
 type Tenant interface {
 	Settings() market.Marketplace
-	agency.Store
-	apikey.Store
-	asset.Store
-	audit.Store
+	campaign.AgencyStore
+	admin.APIKeyStore
+	creative.AssetStore
+	admin.AuditStore
 	billing.Store
 	campaign.Store
 	catalog.Store
-	explain.Store
-	forecast.Store
-	invitation.Store
-	marketplace.Store
-	modal.Store
-	offsite.Store
-	placement.Store
+	campaign.ExplainStore
+	campaign.ForecastStore
+	admin.InvitationStore
+	admin.MarketplaceStore
+	campaign.DialogStore
+	audience.OffsiteStore
+	creative.PlacementStore
 	report.Store
-	segment.Store
-	settings.Store
-	slot.Store
-	template.Store
-	user.Store
-	webhook.Store
+	audience.SegmentStore
+	admin.SettingsStore
+	creative.SlotStore
+	creative.TemplateStore
+	admin.UserStore
+	admin.WebhookStore
 	Notifier
 }
 
@@ -107,7 +97,7 @@ type Deps struct {
 	Blobs blob.Store
 	// Networks are the connected ad networks, and ReportJob applies their reports.
 	Networks  []string
-	ReportJob func(ctx context.Context, marketplace uint16, job ids.UUID, r work.Report) (store.Job, error)
+	ReportJob func(ctx context.Context, marketplace uint16, job ids.UUID, r jobs.OffsiteReport) (store.Job, error)
 	Tenant    func(marketplace uint16) Tenant
 	// Open begins the session of a request, whose reads are as new as r demands. token is called when the request is done and
 	// returns a token of what it wrote; empty when it wrote nothing. If nil, requests read this node's state, without tokens.
@@ -130,7 +120,7 @@ type Deps struct {
 	// Count counts a management request under its operation id. It may be nil.
 	Count func(operation, status string, took time.Duration)
 	// Background schedules reports, explanations and forecasts. If nil, they run at once.
-	Background *background.Scheduler
+	Background *limits.Scheduler
 }
 
 // Server answers every request of the listener.
@@ -144,8 +134,8 @@ type Server struct {
 	answers *answerCache
 	// notified are the operations that webhooks are notified of.
 	notified map[string]store.Channel
-	assets   *asset.Service
-	offsite  *offsite.Service
+	assets   *creative.AssetService
+	offsite  *audience.OffsiteService
 }
 
 // connectionsMax is how many connections are served at the same time. BOUND: each holds about 20 KiB.
@@ -168,30 +158,30 @@ func New(c Config, d Deps) (*Server, error) {
 		limits: newLimiter(), answers: newAnswerCache(),
 	}
 	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
-	s.assets = &asset.Service{
+	s.assets = &creative.AssetService{
 		Blobs: d.Blobs, PublicURL: c.PublicURL, AssetURL: c.AssetURL, Now: d.Now, Refuse: s.refuse,
-		Tenant: func(marketplace uint16) asset.Store { return d.Tenant(marketplace) },
-		CurrentTenant: func(ctx context.Context, marketplace uint16) (asset.Store, error) {
+		Tenant: func(marketplace uint16) creative.AssetStore { return d.Tenant(marketplace) },
+		CurrentTenant: func(ctx context.Context, marketplace uint16) (creative.AssetStore, error) {
 			return s.currentTenant(ctx, marketplace)
 		},
 	}
 	s.assets.Register(s.api)
-	s.offsite = &offsite.Service{
+	s.offsite = &audience.OffsiteService{
 		Blobs: d.Blobs, PublicURL: c.PublicURL, Now: d.Now, Refuse: s.refuse, Networks: d.Networks, ReportJob: d.ReportJob,
-		Tenant: func(marketplace uint16) offsite.Store { return d.Tenant(marketplace) },
-		CurrentTenant: func(ctx context.Context, marketplace uint16) (offsite.Store, error) {
+		Tenant: func(marketplace uint16) audience.OffsiteStore { return d.Tenant(marketplace) },
+		CurrentTenant: func(ctx context.Context, marketplace uint16) (audience.OffsiteStore, error) {
 			return s.currentTenant(ctx, marketplace)
 		},
 	}
 	s.offsite.Register(s.api)
-	explain.Register(s.api, d.Core, d.Now)
-	forecast.Register(s.api, d.Core, d.Now)
-	webhook.Register(s.api, c.Development)
+	campaign.RegisterExplain(s.api, d.Core, d.Now)
+	campaign.RegisterForecast(s.api, d.Core, d.Now)
+	admin.RegisterWebhooks(s.api, c.Development)
 	Register(s.api, d.Now)
 	if err := s.mountAgencies(); err != nil {
 		return nil, err
 	}
-	segment.Document(s.api)
+	audience.DocumentSegments(s.api)
 	if err := s.mountOther(); err != nil {
 		return nil, err
 	}
@@ -203,7 +193,7 @@ func New(c Config, d Deps) (*Server, error) {
 
 // mountAgencies mounts the campaigns of agencies under the two fixed names and the configured ones.
 func (s *Server) mountAgencies() error {
-	areas := slices.Clone(agency.Areas)
+	areas := slices.Clone(campaign.AgencyAreas)
 	for _, area := range s.config.AgencyAreas {
 		for path := range s.api.OpenAPI().Paths {
 			if strings.HasPrefix(path, publicV1+area+"/") {
@@ -214,34 +204,34 @@ func (s *Server) mountAgencies() error {
 			areas = append(areas, area)
 		}
 	}
-	agency.Register(s.api, areas)
+	campaign.RegisterAgency(s.api, areas)
 	s.notified = maps.Clone(notified)
 	for _, area := range areas {
-		s.notified["create"+agency.Name(area)] = store.ChannelCampaignCreate
-		s.notified["patch"+agency.Name(area)] = store.ChannelCampaignUpdate
-		s.notified["delete"+agency.Name(area)] = store.ChannelCampaignDelete
+		s.notified["create"+campaign.AgencyName(area)] = store.ChannelCampaignCreate
+		s.notified["patch"+campaign.AgencyName(area)] = store.ChannelCampaignUpdate
+		s.notified["delete"+campaign.AgencyName(area)] = store.ChannelCampaignDelete
 	}
 	return nil
 }
 
 // Register mounts the resources. A new resource adds one line here.
 func Register(api huma.API, now func() time.Time) {
-	apikey.Register(api, now)
-	audit.Register(api)
+	admin.RegisterAPIKeys(api, now)
+	admin.RegisterAuditLog(api)
 	billing.Register(api)
 	campaign.Register(api, now)
 	catalog.Register(api, now)
-	invitation.Register(api, now)
-	marketplace.Register(api)
-	modal.Register(api, now)
-	placement.Register(api)
+	admin.RegisterInvitations(api, now)
+	admin.RegisterMarketplaces(api)
+	campaign.RegisterDialog(api, now)
+	creative.RegisterPlacements(api)
 	report.Register(api)
-	restriction.Register(api)
-	segment.Register(api)
-	settings.Register(api)
-	slot.Register(api)
-	template.Register(api)
-	user.Register(api)
+	campaign.RegisterRestrictionTypes(api)
+	audience.RegisterSegments(api)
+	admin.RegisterSettings(api)
+	creative.RegisterSlots(api)
+	creative.RegisterTemplates(api)
+	admin.RegisterUsers(api)
 }
 
 // mountOther mounts everything that is not a JSON operation of the API: documents, files, health checks, metrics.
@@ -255,15 +245,15 @@ func (s *Server) mountOther() error {
 	s.routes.Handle("GET /openapi.json", static("application/json", spec))
 	s.routes.HandleFunc("GET /readyz", s.ready)
 	s.routes.HandleFunc("GET /healthz", s.v2)
-	s.routes.HandleFunc(segment.UploadRoute, segment.NewUploads(serving.UserHasher, s.problem).Serve)
+	s.routes.HandleFunc(audience.SegmentUploadRoute, audience.NewSegmentUploads(serving.UserHasher, s.problem).Serve)
 	for _, file := range []struct {
 		route string
 		serve http.HandlerFunc
 	}{
-		{asset.UploadRoute, s.assets.Upload},
-		{asset.FileRoute, s.assets.File},
-		{offsite.ListRoute, s.offsite.Upload},
-		{offsite.ExportRoute, s.offsite.Export},
+		{creative.AssetUploadRoute, s.assets.Upload},
+		{creative.AssetFileRoute, s.assets.File},
+		{audience.OffsiteListRoute, s.offsite.Upload},
+		{audience.OffsiteExportRoute, s.offsite.Export},
 	} {
 		s.routes.HandleFunc(file.route, file.serve)
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/httphead"
+	"github.com/gavel-ads/gavel/node/ingress"
 )
 
 // notHTTP is the same message as on the auction listener.
@@ -37,7 +37,7 @@ func (l jsonListener) Accept() (net.Conn, error) {
 type jsonConn struct {
 	net.Conn
 	server  *Server
-	framing httphead.Checker
+	framing ingress.Checker
 }
 
 // Read reads requests whose framing is unambiguous, see httphead; net/http sees no others.

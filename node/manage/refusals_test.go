@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
-	"github.com/gavel-ads/gavel/node/manage/modal"
 )
 
 // refusal is a request that every operation refuses in the same way.
@@ -125,7 +125,7 @@ func commonHeaders(t *testing.T, o *operation, rec *httptest.ResponseRecorder) {
 	if limited && (h.Get("X-RateLimit-Limit") == "" || h.Get("X-RateLimit-Remaining") == "" || h.Get("X-RateLimit-Reset") == "") {
 		t.Errorf("%s: %d without rate limit headers: %v", o.id, rec.Code, h)
 	}
-	origins := map[bool]string{true: "*"}[strings.HasPrefix(o.path, modal.Base)]
+	origins := map[bool]string{true: "*"}[strings.HasPrefix(o.path, campaign.DialogBase)]
 	if got := h.Get("Access-Control-Allow-Origin"); got != origins {
 		t.Errorf("%s: management keys do not belong in browsers, the vendors' dialog does, and CORS is %q", o.id, got)
 	}

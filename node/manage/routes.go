@@ -8,9 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/gavel-ads/gavel/node/manage/modal"
+	"github.com/gavel-ads/gavel/node/manage/audience"
+	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/node/manage/segment"
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
@@ -55,7 +55,7 @@ func (t *routes) HandleFunc(pattern string, serve func(http.ResponseWriter, *htt
 	method, path, _ := strings.Cut(pattern, " ")
 	t.byPattern[pattern] = &route{
 		pattern: pattern, method: method, path: path, serve: serve, item: strings.Contains(path, "{"),
-		api: strings.HasPrefix(path, publicV1), dialog: strings.HasPrefix(path, modal.Base), catalog: strings.HasPrefix(path, catalogPaths),
+		api: strings.HasPrefix(path, publicV1), dialog: strings.HasPrefix(path, campaign.DialogBase), catalog: strings.HasPrefix(path, catalogPaths),
 	}
 }
 
@@ -126,7 +126,7 @@ func (t *routes) applyDescription(api *huma.OpenAPI) error {
 			if op == nil || rt == nil || !rt.api && !rt.item {
 				continue // The core of /v2 serves it, or it is a health check, which is not counted.
 			}
-			rt.operation, rt.streams = op.OperationID, op.OperationID == segment.UploadID
+			rt.operation, rt.streams = op.OperationID, op.OperationID == audience.SegmentUploadID
 			rt.vendor = resource.VendorScopeOf(op)
 			for _, requirement := range op.Security {
 				for scheme := range requirement {

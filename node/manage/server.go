@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/background"
-	"github.com/gavel-ads/gavel/node/connections"
+	"github.com/gavel-ads/gavel/node/ingress"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
-	"github.com/gavel-ads/gavel/node/upload"
+
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -42,7 +42,7 @@ func (s *Server) HTTP() *http.Server {
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return context.Background() },
-		ConnState:   connections.HTTPConnState, ConnContext: connContext,
+		ConnState:   ingress.HTTPConnState, ConnContext: connContext,
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	streams := s.routes.of(r).streams
 	if !streams { // A handler that reads its body itself waits for the client most of the time.
 		turn := s.deps.Background.NewTurn(caller.Marketplace)
-		r = r.WithContext(background.WithTurn(r.Context(), turn))
+		r = r.WithContext(limits.WithTurn(r.Context(), turn))
 	}
 	// The session is opened before the body is read, so that a request that waits for other nodes takes no memory.
 	ctx, code, message := s.open(r, caller)
@@ -130,7 +130,7 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	lease := s.deps.Bodies.Lease(caller.Marketplace)
 	defer lease.Release()
 	if streams {
-		file := upload.NewBody(w, r)
+		file := ingress.NewUploadBody(w, r)
 		file.MeasureRate() // The key was checked above.
 		r.Body = file
 	} else if body, code, message = s.readBody(r, &lease); code != apierr.OK {

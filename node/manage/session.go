@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 )
 
@@ -62,7 +62,7 @@ func (s *Server) currentTenant(ctx context.Context, marketplace uint16) (Tenant,
 // serve runs the operation and adds the token of what it wrote to the answer.
 func (s *Server) serve(a *bufferedResponse, r *http.Request) {
 	// From here on the request takes turns with others, so that auctions find a free CPU.
-	turn := background.TurnOf(r.Context())
+	turn := limits.TurnOf(r.Context())
 	if turn.Take(r.Context()) != nil {
 		s.refuse(a, apierr.RequestCanceled, "")
 		return

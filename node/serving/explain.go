@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/wire"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
@@ -34,7 +34,7 @@ func parserOf(operation string) parser {
 // winners with a key that is thrown away and does not return them. A body that the operation would refuse is refused with
 // the same code and message.
 //
-// It may read every bid of a large marketplace, and steps the background.Work of its context. err is the error of a step;
+// It may read every bid of a large marketplace, and steps the limits.Work of its context. err is the error of a step;
 // then there is no explanation.
 func (c *Core) Explain(ctx context.Context, marketplace uint16, operation string, body []byte, now time.Time) (
 	e Explanation, code apierr.Code, message string, err error,
@@ -95,7 +95,7 @@ func (x *explainer) explain(ctx context.Context, operation string) (e Explanatio
 	e = Explanation{
 		At: time.UnixMilli(x.ticket.NowMillis).UTC().Format(timeFormat), Operation: operation, Auctions: make([]ExplainedAuction, len(x.request.Auctions)),
 	}
-	work := background.Of(ctx)
+	work := limits.WorkOf(ctx)
 	gathered := make([]gathering, len(x.request.Auctions))
 	x.ticket.Signer = bidid.NewSigner(throwawayKeyring())
 	auction.Explain(x.view, &x.ticket, &x.request, &x.results, &x.scratch, func(i int, f *auction.BidExplanation) bool {

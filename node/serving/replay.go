@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -40,7 +40,7 @@ const replayBusyMax = 5 * time.Second
 // supposed campaign wins. The engine runs them with their original numbers and times, but with the current bids and
 // balances of the competitors. It has no effect.
 //
-// It begins with the newest request and goes backwards, steps the background.Work of its context with each, and ends when
+// It begins with the newest request and goes backwards, steps the limits.Work of its context with each, and ends when
 // the work has used replayBusyMax of CPU time; then From is later. err is the error of a step, and then r is empty. The
 // code is ServiceUnavailable if the marketplace or the cluster's secret is not known yet.
 func (c *Core) Replay(ctx context.Context, marketplace uint16, s *market.WhatIf, now time.Time) (r Replay, code apierr.Code, err error) {
@@ -58,7 +58,7 @@ func (c *Core) Replay(ctx context.Context, marketplace uint16, s *market.WhatIf,
 		return Replay{}, apierr.ServiceUnavailable, nil
 	}
 	x := explainer{core: c, view: view, marketplace: m}
-	signer, work := bidid.NewSigner(throwawayKeyring()), background.Of(ctx)
+	signer, work := bidid.NewSigner(throwawayKeyring()), limits.WorkOf(ctx)
 	var own [ids.TextLen]byte
 	market.WhatIfCampaignID.AppendText(own[:0])
 	for i := range slices.Backward(all) {

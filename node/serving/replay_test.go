@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -167,14 +167,14 @@ func TestReplayIsBounded(t *testing.T) {
 	s := &market.WhatIf{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
 	// Every reading of this clock advances it by 100 ms. Each step reads it, and the scheduler around each slice.
 	var clock time.Time
-	bounds := background.Defaults
+	bounds := limits.SchedulerDefaults
 	bounds.Run = time.Hour
-	scheduler := background.New(background.Config{Limits: bounds, Now: func() time.Time {
+	scheduler := limits.NewScheduler(limits.SchedulerConfig{SchedulerLimits: bounds, Now: func() time.Time {
 		clock = clock.Add(100 * time.Millisecond)
 		return clock
 	}})
 	var r serving.Replay
-	err := scheduler.Run(t.Context(), servingtest.Marketplace, background.Forecast, func(ctx context.Context) (err error) {
+	err := scheduler.Run(t.Context(), servingtest.Marketplace, limits.KindForecast, func(ctx context.Context) (err error) {
 		r, _, err = core.Replay(ctx, servingtest.Marketplace, s, time.UnixMilli(servingtest.NowMillis).Add(time.Hour))
 		return err
 	})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/rollup"
@@ -148,7 +148,7 @@ func (l *lineQuery) between(ctx context.Context, start, end time.Time) ([]Intera
 // firstPositions returns the first positions after the page's start, in order, one more than the page has. It never sorts more than twice as
 // many at once, so that no sort takes longer than one slice of background work, whatever the number of rows.
 func (l *lineQuery) firstPositions(ctx context.Context) (positions []string, err error) {
-	work, most := background.Of(ctx), l.query.Limit+1
+	work, most := limits.WorkOf(ctx), l.query.Limit+1
 	cut := func() {
 		slices.Sort(positions)
 		positions = positions[:min(len(positions), most)]

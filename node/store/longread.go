@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
@@ -13,7 +13,7 @@ import (
 type pausingReader struct {
 	shard.Reader
 	ctx  context.Context //nolint:containedctx // The context of one call of readInSteps.
-	work *background.Work
+	work *limits.Work
 	err  error
 }
 
@@ -48,7 +48,7 @@ func (b *longState) stopped() bool { return !b.reader.step() }
 // readInSteps reads one group's state as background work. What ask has read counts only if there is no error.
 func (t Tenant) readInSteps(ctx context.Context, g ids.Group, ask func(*longState)) error {
 	stopped, err := read(t, g, func(b shard.Queries) error {
-		s := &pausingReader{Reader: b.R, ctx: ctx, work: background.Of(ctx)}
+		s := &pausingReader{Reader: b.R, ctx: ctx, work: limits.WorkOf(ctx)}
 		ask(&longState{shard.Queries{R: s}, s})
 		return s.err
 	})

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -42,7 +42,7 @@ func (t Tenant) proposeOnce(ctx context.Context, g ids.Group, cmd []byte) ([]byt
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	resume := background.Waiting(ctx)
+	resume := limits.Waiting(ctx)
 	raw, index, err := t.store.Groups.ProposeAt(ctx, g, cmd)
 	resume()
 	if err != nil {

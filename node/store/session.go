@@ -5,7 +5,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -54,7 +54,7 @@ func (t Tenant) AwaitCurrent(g ids.Group) error {
 	if fresh {
 		return nil
 	}
-	resume := background.Waiting(s.ctx)
+	resume := limits.Waiting(s.ctx)
 	err := t.store.Groups.Barrier(s.ctx, g)
 	resume()
 	if err != nil {

@@ -40,17 +40,17 @@ var importRules = []importRule{
 
 	{packages: "node", banned: []string{Module + "/..."}, except: []string{inModule("node/cli")}, why: "main only calls cli"},
 	{
-		packages: "node/cli", banned: []string{Module + "/..."}, except: []string{inModule("node/config"), inModule("node/daemon"), inModule("node/auth"), inModule("node/operator"), inModule("node/audit"), inModule("node/serving")},
+		packages: "node/cli", banned: []string{Module + "/..."}, except: []string{inModule("node/config"), inModule("node/daemon"), inModule("node/auth"), inModule("node/operator"), inModule("node/fsck"), inModule("node/serving")},
 		why: "a command calls the package that does the work",
 	},
 	{
-		packages: "node/audit", deep: true, banned: []string{Module + "/...", "github.com/hashicorp/raft/..."},
+		packages: "node/fsck", deep: true, banned: []string{Module + "/...", "github.com/hashicorp/raft/..."},
 		why: "an offline verifier that shared code with what it verifies would share its mistakes",
 	},
 	{packages: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},
 	{packages: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},
 	{packages: "node/blob", banned: []string{Module + "/..."}, why: "a leaf"},
-	{packages: "node/httphead", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/ingress", banned: []string{Module + "/..."}, why: "a leaf"},
 	{
 		packages: "node/wire", deep: true, banned: []string{"github.com/valyala/fasthttp/...", inModule("node/serving"), inModule("node/manage/..."), inModule("node/hotpath")},
 		why: "wire turns bytes into engine values, whoever serves them",

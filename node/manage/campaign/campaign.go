@@ -1,15 +1,3 @@
-// Package campaign serves campaigns and their bids.
-//
-// Everything that auctions read of a campaign is a typed member of market.Campaign and holds the rules that are in force. What the
-// marketplace sent, enabled or not, is stored as a document and returned in answers; one command changes both.
-//
-// A creative is checked in the order of the interface before it is stored: its members, then that everything it refers to exists (404,
-// 409), then its content against the template and the bounds of the placement (422). Campaigns of a deleted vendor are deactivated, see
-// store.Tenant.DeleteVendors, and cannot be activated before the vendor exists again.
-//
-// Limits: the number of images of a product is not checked. Logos are counted if the template has a property logo; a title is checked if
-// it is present, not required. A template that is archived at the moment in which a bid is created may get that bid. Restrictions of
-// conversions (types 7 to 9 and 16 to 18) are stored and shown, but the engine does not count conversions yet.
 package campaign
 
 import (

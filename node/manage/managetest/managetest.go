@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/auth"
-	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/limits"
+
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/manage"
-	"github.com/gavel-ads/gavel/node/offsite"
 	"github.com/gavel-ads/gavel/node/operator"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
@@ -48,12 +48,12 @@ type Environment struct {
 	// Bodies is the budget of bodies: 36 MiB for each marketplace, enough for one body of 8 MiB and its parsed values.
 	Bodies *limits.Bytes
 	// Offsite does the jobs of ad networks. The network meta is the sandbox; tests may add connectors before they use them.
-	Offsite *offsite.Service
+	Offsite *jobs.Offsite
 
 	core       *serving.Core
 	counts     sync.Map // "operation status" to true.
 	config     manage.Config
-	background *background.Scheduler
+	background *limits.Scheduler
 	groups     *groups
 	table      *auth.Table
 	now        atomic.Int64
@@ -79,7 +79,7 @@ func NewWith(t testing.TB, c manage.Config) *Environment {
 
 // NewBackground is NewWith with a scheduler for reports, explanations and forecasts. REQUIRES: they run one at a
 // time, because a read of a group locks it.
-func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *Environment {
+func NewBackground(t testing.TB, c manage.Config, b *limits.Scheduler) *Environment {
 	t.Helper()
 	return build(t, c, b, command.LevelNewest)
 }
@@ -90,7 +90,7 @@ func NewAt(t testing.TB, level command.Level) *Environment {
 	return build(t, manage.Config{RateManagement: 1_000_000, RateCatalog: 1_000_000}, nil, level)
 }
 
-func build(t testing.TB, c manage.Config, b *background.Scheduler, level command.Level) *Environment {
+func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Level) *Environment {
 	t.Helper()
 	w := &Environment{Keys: map[string]string{}, table: auth.NewTable()}
 	w.now.Store(Start.UnixMilli())

@@ -6,24 +6,24 @@ import (
 	"testing"
 
 	"github.com/gavel-ads/gavel/node/jobs"
-	"github.com/gavel-ads/gavel/node/offsite"
-	"github.com/gavel-ads/gavel/node/outbound"
+
+	"github.com/gavel-ads/gavel/node/delivery"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-func (w *Environment) newOffsite() *offsite.Service {
-	return &offsite.Service{
+func (w *Environment) newOffsite() *jobs.Offsite {
+	return &jobs.Offsite{
 		Blobs: w.Blobs, Now: w.Now,
-		Connectors: map[string]offsite.Connector{"meta": offsite.Sandbox{Now: w.Now}},
+		Connectors: map[string]jobs.Connector{"meta": jobs.SandboxConnector{Now: w.Now}},
 		ListURL: func(t store.Tenant, x *store.Audience) string {
-			return offsite.ExportURL(PublicURL, t, x, w.Now())
+			return jobs.ExportURL(PublicURL, t, x, w.Now())
 		},
 	}
 }
 
-func (w *Environment) reportJob(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error) {
-	return offsite.ApplyReport(ctx, w.Store.Tenant(marketplace), job, r)
+func (w *Environment) reportJob(ctx context.Context, marketplace uint16, job ids.UUID, r jobs.OffsiteReport) (store.Job, error) {
+	return jobs.ApplyOffsiteReport(ctx, w.Store.Tenant(marketplace), job, r)
 }
 
 // Runner does the scheduled tasks of the environment, as a leader does. Tests call its rounds.
@@ -31,7 +31,7 @@ func (w *Environment) Runner() *jobs.Runner {
 	return &jobs.Runner{
 		Store: w.Store, Leader: func() bool { return true }, Marketplaces: func() []uint16 { return []uint16{Main, Other} },
 		Log:     slog.New(slog.NewTextHandler(&w.log, nil)),
-		Workers: []jobs.Worker{jobs.UploadWorker(), w.Offsite.Worker(), jobs.DeliveryWorker(outbound.New(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil)))},
+		Workers: []jobs.Worker{jobs.UploadWorker(), w.Offsite.Worker(), jobs.DeliveryWorker(delivery.NewClient(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil)))},
 	}
 }
 

@@ -2,7 +2,7 @@
 // interactions.
 //
 // Reports of products, vendors and the marketplace, and interactions, read the hours of all campaigns (of the vendor) in their span. Their
-// cost depends on what they read and not on what they answer, so they run beside auctions and within a budget (node/background). A
+// cost depends on what they read and not on what they answer, so they run beside auctions and within a budget (node/limits). A
 // marketplace's sums read no counters of products; purchase_count_by_product and interactions do.
 //
 // Limits: auctions are not counted by campaign, so "auctions" is null. For purchases that named a campaign, products are not counted by
@@ -19,7 +19,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -60,7 +60,7 @@ func Register(api huma.API) {
 }
 
 func add[I, O any](api huma.API, id, path, doc string, serve func(context.Context, *I) (*O, error)) {
-	resource.Add(api, resource.Op{ID: id, Method: http.MethodGet, Path: path, Tag: tag, Doc: doc, Background: background.Report}, serve)
+	resource.Add(api, resource.Op{ID: id, Method: http.MethodGet, Path: path, Tag: tag, Doc: doc, Background: limits.KindReport}, serve)
 }
 
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }

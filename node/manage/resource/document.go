@@ -30,7 +30,7 @@ func schemaName(t reflect.Type, hint string) string {
 	if t.PkgPath() == "" {
 		return name
 	}
-	return path.Base(t.PkgPath()) + "." + name
+	return publishedName(path.Base(t.PkgPath()), name)
 }
 
 func securitySchemes() map[string]*huma.SecurityScheme {

@@ -16,7 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/store"
 )
 
@@ -135,7 +135,7 @@ func ErrorOf(err error) error {
 	if errors.Is(err, context.Canceled) {
 		code = apierr.RequestCanceled
 	}
-	if errors.Is(err, background.ErrTooLong) {
+	if errors.Is(err, limits.ErrWorkTooLong) {
 		return err // inBackground makes the answer.
 	}
 	message := ""

@@ -21,7 +21,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/limits"
 )
 
 // Caller is who sent a request, as the listener found out from its credential. Tenant is the store of the credential's marketplace:
@@ -32,7 +32,7 @@ type Caller struct {
 	Vendor      string // The vendor of a dialog's token, which KeyID requested; empty for a key.
 	Tenant      any
 	// Background schedules operations that may take long; if nil, they run at once.
-	Background *background.Scheduler
+	Background *limits.Scheduler
 }
 
 type callerKey struct{}
@@ -121,8 +121,8 @@ type Op struct {
 	// Vendor is set for operations that require a ModalToken, and for no others.
 	Vendor *VendorScope
 	// Background is set for an operation that may take long: it waits for its turn, runs beside auctions, and has to call Step of
-	// the background.Work of its context in its loops.
-	Background background.Kind
+	// the limits.Work of its context in its loops.
+	Background limits.Kind
 }
 
 // The credentials of operations, by the names of the security schemes.

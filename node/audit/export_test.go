@@ -1,4 +1,0 @@
-package audit
-
-// Linked lets a test write a forged chain.
-var Linked = nextChain

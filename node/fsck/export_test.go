@@ -1,0 +1,4 @@
+package fsck
+
+// Linked lets a test write a forged chain.
+var Linked = nextChain

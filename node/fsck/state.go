@@ -1,0 +1,95 @@
+package fsck
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/big"
+)
+
+func (b *groupCheck) addWallet(id [16]byte, value []byte) bool {
+	w := &wallet{deposited: new(big.Int), spent: new(big.Int), balance: new(big.Int), transferred: new(big.Int)}
+	var ok bool
+	w.storedWallet, ok = readWallet(value)
+	b.wallets[id] = w
+	return ok
+}
+
+func (b *groupCheck) addCampaign(ordinal uint32, value []byte) bool {
+	c := b.campaign(ordinal)
+	var ok bool
+	c.storedCampaign, ok = readCampaign(value)
+	c.hasRecord = true
+	b.byID[c.id] = ordinal
+	switch {
+	case !ok:
+		return false
+	case c.ordinal != ordinal || c.group != b.g.Group:
+		b.problem(c.place(), "is stored as campaign %d", ordinal)
+	case b.wallets[c.wallet] == nil:
+		b.problem(c.place(), "its wallet %s does not exist", uuid(c.wallet))
+	}
+	return true
+}
+
+func (b *groupCheck) checkBid(campaign, ordinal uint32) {
+	if c := b.campaigns[campaign]; c == nil || !c.hasRecord {
+		b.problem(fmt.Sprintf("bid %d", ordinal), "its campaign %d does not exist", campaign)
+	}
+	if ordinal == 0 || ordinal > b.head.lastBid {
+		b.problem(fmt.Sprintf("bid %d", ordinal), "bids end at %d", b.head.lastBid)
+	}
+}
+
+// addCell adds the counters of a campaign, cell and bid.
+func (b *groupCheck) addCell(rest, value []byte) bool {
+	c, ok := readCounts(value)
+	if !ok {
+		return false
+	}
+	id := [16]byte(rest)
+	sum := b.cells[id]
+	if sum == nil {
+		sum = &Counts{}
+		b.cells[id] = sum
+	}
+	sum.add(&c)
+	b.tally(id, binary.BigEndian.Uint32(rest[20:])).cells.add(&c)
+	return true
+}
+
+func (b *groupCheck) tally(campaign [16]byte, ordinal uint32) *tally {
+	k := bid{campaign, ordinal}
+	t := b.bids[k]
+	if t == nil {
+		t = &tally{}
+		b.bids[k] = t
+	}
+	return t
+}
+
+func (b *groupCheck) campaign(ordinal uint32) *campaign {
+	c := b.campaigns[ordinal]
+	if c == nil {
+		c = &campaign{total: new(big.Int), period: new(big.Int), budget: new(big.Int)}
+		b.campaigns[ordinal] = c
+	}
+	return c
+}
+
+func (b *groupCheck) bucket(key []byte) *keys {
+	id := bucket{key[0], binary.BigEndian.Uint32(key[1:])}
+	k := b.buckets[id]
+	if k == nil {
+		k = &keys{}
+		b.buckets[id] = k
+	}
+	return k
+}
+
+func (b *groupCheck) countKey(class uint8) {
+	if class == classEvent {
+		b.g.EventKeys++
+	} else {
+		b.g.ChargeKeys++
+	}
+}

@@ -1,0 +1,175 @@
+package fsck
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// This file decodes the values of the state, as DESIGN.md describes them. Unknown members at the end of a value are ignored.
+
+// head is the record of a group's counters, which nearly every command changes.
+type head struct {
+	clock        int64
+	lastCampaign uint32
+	lastBid      uint32
+	lastLine     uint64
+	chain        [16]byte
+	level        uint16
+}
+
+func readHead(b []byte) (h head, ok bool) {
+	r := reader{rest: b}
+	h.clock = r.i64()
+	h.lastCampaign = r.u32()
+	h.lastBid = r.u32()
+	r.u64() // The last version of a record.
+	h.lastLine = r.u64()
+	h.chain = r.id()
+	if len(r.rest) > 0 {
+		h.level = r.u16()
+	}
+	return h, !r.bad
+}
+
+type storedWallet struct {
+	marketplace               uint16
+	vendor, name              string // Without a vendor it is a ledger account.
+	balance, deposited, spent int64
+	transferred               int64
+}
+
+// walletMore marks a wallet that was stored with the members that were added later.
+const walletMore = 2
+
+func readWallet(b []byte) (w storedWallet, ok bool) {
+	r := reader{rest: b}
+	w.marketplace = r.u16()
+	w.vendor = r.text()
+	w.name = r.text()
+	marks := r.u8()
+	w.balance, w.deposited, w.spent = r.i64(), r.i64(), r.i64()
+	r.i64() // Created.
+	if marks&walletMore != 0 {
+		w.transferred = r.i64()
+	}
+	return w, !r.bad
+}
+
+type storedBudget struct {
+	amount       int64
+	period       uint32
+	spent, total int64
+}
+
+func readBudget(b []byte) (s storedBudget, ok bool) {
+	r := reader{rest: b}
+	s.amount, s.period = r.i64(), r.u32()
+	s.spent, s.total = r.i64(), r.i64()
+	return s, !r.bad
+}
+
+type storedCampaign struct {
+	id          [16]byte
+	ordinal     uint32
+	group       uint16
+	marketplace uint16
+	vendor      string
+	wallet      [16]byte
+	budget      int64
+}
+
+func readCampaign(b []byte) (c storedCampaign, ok bool) {
+	r := reader{rest: b}
+	c.id, c.ordinal, c.group, c.marketplace = r.id(), r.u32(), r.u16(), r.u16()
+	c.vendor, c.wallet = r.text(), r.id()
+	r.text() // Name.
+	r.text() // Type.
+	r.take(3)
+	c.budget = r.i64()
+	return c, !r.bad
+}
+
+// Counts are counters of events.
+type Counts struct {
+	Impressions        int64 `json:"impressions"`
+	ChargedImpressions int64 `json:"chargedImpressions"`
+	SpentImpressions   int64 `json:"spentImpressionsMicros"`
+	Clicks             int64 `json:"clicks"`
+	ChargedClicks      int64 `json:"chargedClicks"`
+	SpentClicks        int64 `json:"spentClicksMicros"`
+	Purchases          int64 `json:"purchases"`
+}
+
+func (c *Counts) add(o *Counts) {
+	c.Impressions += o.Impressions
+	c.ChargedImpressions += o.ChargedImpressions
+	c.SpentImpressions += o.SpentImpressions
+	c.Clicks += o.Clicks
+	c.ChargedClicks += o.ChargedClicks
+	c.SpentClicks += o.SpentClicks
+	c.Purchases += o.Purchases
+}
+
+// readCounts reads the counters of a cell; trailing zeros are not stored.
+func readCounts(b []byte) (c Counts, ok bool) {
+	r := reader{rest: b}
+	for _, f := range []*int64{
+		&c.Impressions, &c.ChargedImpressions, &c.SpentImpressions, &c.Clicks, &c.ChargedClicks, &c.SpentClicks, &c.Purchases,
+	} {
+		if len(r.rest) == 0 {
+			break
+		}
+		*f = r.varint()
+	}
+	for len(r.rest) > 0 {
+		r.varint()
+	}
+	return c, !r.bad
+}
+
+// Kinds of journal lines.
+const (
+	lineClick = iota + 1
+	lineImpression
+	lineAdjustment
+	lineBudget
+	lineMode
+	lineLeg
+	lineSent
+	lineReceived
+	lineReturned
+)
+
+// line is one line of the journal.
+type line struct {
+	seq           uint64
+	millis        int64
+	kind          uint8
+	campaign, bid uint32
+	key, wallet   [16]byte
+	price, amount int64
+	chain         [16]byte
+}
+
+const lineBody = 8 + 1 + 4 + 4 + 16 + 16 + 8 + 8
+
+func readLine(seq uint64, b []byte) (l line, ok bool) {
+	r := reader{rest: b}
+	l.seq = seq
+	l.millis, l.kind, l.campaign, l.bid = r.i64(), r.u8(), r.u32(), r.u32()
+	l.key, l.wallet = r.id(), r.id()
+	l.price, l.amount = r.i64(), r.i64()
+	l.chain = r.id()
+	return l, r.ended()
+}
+
+// decides reports whether the line decides a charge.
+func (l *line) decides() bool { return l.kind == lineClick || l.kind == lineImpression }
+
+// nextChain returns the chain value after a line: SHA-256 over the chain value before it, its number and its stored
+// body, cut to 128 bits.
+func nextChain(before [16]byte, seq uint64, stored []byte) [16]byte {
+	b := binary.LittleEndian.AppendUint64(before[:], seq)
+	sum := sha256.Sum256(append(b, stored[:lineBody]...))
+	return [16]byte(sum[:16])
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package limits
+
+// AdviseHugePages does nothing on systems other than Linux: they use huge pages without advice or not at all.
+func AdviseHugePages() (HugePageStats, error) { return HugePageStats{}, nil }
+
+// CollapseHugePages does nothing on systems other than Linux.
+func CollapseHugePages() (HugePageStats, error) { return HugePageStats{}, nil }

@@ -1,0 +1,44 @@
+package admin_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+)
+
+// TestManyInvites: 500 people are invited at once, 501 are not, and an address has at most 255 characters.
+func TestManyInvites(t *testing.T) {
+	w := managetest.New(t)
+	callInvitation(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"V"}]}`, 200)
+	invites := func(n, length int) string {
+		all := make([]string, n)
+		for i := range all {
+			const domain = "@example.com"
+			name := fmt.Sprintf("%0*d", length-len(domain), i)
+			all[i] = `{"vendorId":"v1","vendorEmail":"` + name + domain + `"}`
+		}
+		return `{"invites":[` + strings.Join(all, ",") + `]}`
+	}
+	const path = "/public/v1/invitation-service/invitations"
+	body := callInvitation(t, w, "POST", path, invites(500, 255), 200)
+	if n := strings.Count(body, `"pending"`); n != 500 {
+		t.Errorf("%d of 500 invitations are pending", n)
+	}
+	callInvitation(t, w, "POST", path, invites(501, 20), 422)
+	callInvitation(t, w, "POST", path, invites(1, 256), 422)
+}
+
+func callInvitation(t *testing.T, w *managetest.Environment, method, path, body string, status int) string {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	if rec.Code != status {
+		t.Errorf("%s %s with %d bytes: %d %.200s, want %d", method, path, len(body), rec.Code, rec.Body, status)
+	}
+	return rec.Body.String()
+}

@@ -1,0 +1,235 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+const (
+	settingsPath = "/public/v1/marketplace-service/settings"
+	settingsTag  = "Marketplace"
+)
+
+// SettingsStore is what settings need of a marketplace's store.
+type SettingsStore interface {
+	StoredSettings(ctx context.Context) (market.Marketplace, error)
+	ChangeSettings(ctx context.Context, change func(*market.Marketplace) error) (market.Marketplace, error)
+}
+
+// RegisterSettings mounts the operations.
+func RegisterSettings(api huma.API) {
+	resource.Add(api, resource.Op{ID: "getSettings", Method: http.MethodGet, Path: settingsPath, Tag: settingsTag, Doc: "Read the marketplace's settings."}, getSettings)
+	resource.Add(api, resource.Op{
+		ID: "patchSettings", Method: http.MethodPatch, Path: settingsPath, Tag: settingsTag,
+		Doc: "Change settings; the next auction sees them.",
+	}, patchSettings)
+}
+
+// SettingsReservePatch changes the reserve prices that it contains.
+type SettingsReservePatch struct {
+	CPC *int64 `json:"CPC,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units; a bid must be above it."`
+	CPM *int64 `json:"CPM,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units per 1,000 impressions."`
+	CPA *int64 `json:"CPA,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units per purchase."`
+}
+
+// SettingsDemandPatch changes the members of the policy for external demand that it contains.
+type SettingsDemandPatch struct {
+	Enabled  *bool    `json:"enabled,omitempty"`
+	Sources  []string `json:"sources,omitempty" maxItems:"100" pattern:"^[a-z0-9_-]{1,32}$" doc:"Replaces the list; an empty list allows any source."`
+	OwnValue *string  `json:"ownValue,omitempty" pattern:"^[A-Za-z0-9_.-]{1,64}$" doc:"The demandSource of winners that are not external demand."`
+}
+
+// SettingsPatchBody changes the members that it contains.
+type SettingsPatchBody struct {
+	CurrencyCode         *string               `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
+	CurrencyExponent     *int64                `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Cannot change: any value but the present one is refused with 409."`
+	TimeZone             *string               `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end in the new zone."`
+	GeoMode              *string               `json:"geoMode,omitempty" enum:"label,h3" doc:"How locations are compared: as labels, or as H3 cells, where a cell matches all cells within it. Bids keep their locations; a location that is not valid in the new mode matches nothing."`
+	ReservePrice         *SettingsReservePatch `json:"reservePrice,omitempty"`
+	ReserveRules         []SettingsReserveRule `json:"reserveRules,omitempty" maxItems:"200" doc:"Replaces all rules; an empty list removes them."`
+	WinnersPerVendor     *int64                `json:"maxWinnersPerVendor,omitempty" minimum:"0" maximum:"40" doc:"Winners of one vendor in one auction; 0: no bound."`
+	BillingMode          *string               `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: campaigns on an empty wallet lose auctions; post: wallets may go below zero."`
+	ExternalDemand       *SettingsDemandPatch  `json:"externalDemand,omitempty"`
+	AutoApproveAssets    *bool                 `json:"autoApproveAssets,omitempty" doc:"New assets need no review."`
+	AutoApproveCampaigns *bool                 `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Requests with a management key set the status themselves."`
+}
+
+// SettingsReserve are the reserve prices in minor units.
+type SettingsReserve struct {
+	CPC int64 `json:"CPC"`
+	CPM int64 `json:"CPM"`
+	CPA int64 `json:"CPA"`
+}
+
+// SettingsDemand is the policy for external demand.
+type SettingsDemand struct {
+	Enabled  bool     `json:"enabled"`
+	Sources  []string `json:"sources"`
+	OwnValue string   `json:"ownValue"`
+}
+
+// Settings are all settings.
+type Settings struct {
+	CurrencyCode         string                `json:"currencyCode"`
+	CurrencyExponent     int                   `json:"currencyExponent"`
+	TimeZone             string                `json:"timeZone"`
+	GeoMode              string                `json:"geoMode" enum:"label,h3"`
+	ReservePrice         SettingsReserve       `json:"reservePrice"`
+	ReserveRules         []SettingsReserveRule `json:"reserveRules"`
+	WinnersPerVendor     int                   `json:"maxWinnersPerVendor"`
+	BillingMode          string                `json:"billingMode" enum:"pre,post"`
+	ExternalDemand       SettingsDemand        `json:"externalDemand"`
+	AutoApproveAssets    bool                  `json:"autoApproveAssets"`
+	AutoApproveCampaigns bool                  `json:"autoApproveCampaigns"`
+	CreatedAt            resource.Time         `json:"createdAt"`
+	UpdatedAt            resource.Time         `json:"updatedAt"`
+}
+
+type (
+	settingsInput      struct{}
+	settingsPatchInput struct{ Body SettingsPatchBody }
+	settingsOutput     struct{ Body Settings }
+)
+
+func settingsStoreOf(ctx context.Context) SettingsStore { return resource.Tenant[SettingsStore](ctx) }
+
+func getSettings(ctx context.Context, _ *settingsInput) (*settingsOutput, error) {
+	m, err := settingsStoreOf(ctx).StoredSettings(ctx)
+	if err != nil {
+		return nil, resource.ErrorOf(err)
+	}
+	return &settingsOutput{settingsAnswer(&m)}, nil
+}
+
+func patchSettings(ctx context.Context, in *settingsPatchInput) (*settingsOutput, error) {
+	if err := in.Body.validate(); err != nil {
+		return nil, err
+	}
+	m, err := settingsStoreOf(ctx).ChangeSettings(ctx, in.Body.apply)
+	if err != nil {
+		return nil, resource.ErrorOf(err)
+	}
+	return &settingsOutput{settingsAnswer(&m)}, nil
+}
+
+// validate checks what depends on the body alone.
+func (b *SettingsPatchBody) validate() error {
+	if found := validateCrossField(b.ReserveRules); len(found) > 0 {
+		return resource.Invalid(found...)
+	}
+	if b.TimeZone != nil && !resource.KnownZone(*b.TimeZone) {
+		return resource.Invalid(resource.At("value_error", "must be the name of a time zone, like Europe/Paris", "body", "timeZone"))
+	}
+	return nil
+}
+
+// apply changes the settings, or refuses a change that they do not allow.
+func (b *SettingsPatchBody) apply(m *market.Marketplace) error {
+	if b.CurrencyExponent != nil && *b.CurrencyExponent != int64(m.CurrencyExponent) {
+		return resource.Refuse(apierr.InvalidOperation, "currencyExponent is fixed: every stored amount was read with it")
+	}
+	setSettings(&m.CurrencyCode, b.CurrencyCode)
+	setSettings(&m.TimeZone, b.TimeZone)
+	if b.GeoMode != nil {
+		m.H3 = *b.GeoMode == cells
+	}
+	if b.BillingMode != nil {
+		m.PostPaid = *b.BillingMode == "post"
+	}
+	setSettings(&m.ApproveAssets, b.AutoApproveAssets)
+	if b.AutoApproveCampaigns != nil {
+		m.ReviewCampaigns = !*b.AutoApproveCampaigns
+	}
+	if b.WinnersPerVendor != nil {
+		m.VendorMax = uint8(*b.WinnersPerVendor) //nolint:gosec // at most 40.
+	}
+	if b.ReservePrice != nil {
+		b.ReservePrice.apply(m)
+	}
+	if b.ReserveRules != nil {
+		m.Reserves = marketRules(b.ReserveRules, m.CurrencyExponent)
+	}
+	if b.ExternalDemand != nil {
+		return b.ExternalDemand.apply(&m.ExternalDemand)
+	}
+	return nil
+}
+
+func setSettings[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func (b *SettingsReservePatch) apply(m *market.Marketplace) {
+	for charge, amount := range map[market.ChargeType]*int64{market.CPC: b.CPC, market.CPM: b.CPM, market.CPA: b.CPA} {
+		if amount == nil {
+			continue
+		}
+		reserve, err := money.FromMinor(*amount, m.CurrencyExponent)
+		if err != nil {
+			panic(fmt.Sprintf("the bounds of reserve prices (%d) must lie in those of money", *amount))
+		}
+		m.Reserve[charge] = reserve
+	}
+}
+
+// apply changes the policy. OWNERSHIP: it replaces the list and does not modify it, because auctions read the old one.
+func (b *SettingsDemandPatch) apply(d *market.ExternalDemand) error {
+	if b.Enabled != nil {
+		d.Disabled = !*b.Enabled
+	}
+	if b.Sources != nil {
+		d.Sources = slices.Compact(slices.Sorted(slices.Values(b.Sources)))
+	}
+	setSettings(&d.OwnValue, b.OwnValue)
+	if slices.Contains(d.Sources, d.OwnValue) {
+		member := "sources"
+		if b.Sources == nil {
+			member = "ownValue"
+		}
+		return resource.Invalid(resource.At("value_error", "must not be one of the external sources", "body", "externalDemand", member))
+	}
+	return nil
+}
+
+func settingsAnswer(m *market.Marketplace) Settings {
+	s := Settings{
+		CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent), TimeZone: m.TimeZone, GeoMode: geoMode(m),
+		ReservePrice: SettingsReserve{minor(m, market.CPC), minor(m, market.CPM), minor(m, market.CPA)}, BillingMode: "pre",
+		ReserveRules: rulesOf(m), WinnersPerVendor: int(m.VendorMax),
+		ExternalDemand:    SettingsDemand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
+		AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
+		CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
+	}
+	if m.PostPaid {
+		s.BillingMode = "post"
+	}
+	return s
+}
+
+// The geo modes.
+const (
+	labels = "label"
+	cells  = "h3"
+)
+
+func geoMode(m *market.Marketplace) string {
+	if m.H3 {
+		return cells
+	}
+	return labels
+}
+
+func minor(m *market.Marketplace, charge market.ChargeType) int64 {
+	return money.Minor(m.Reserve[charge], m.CurrencyExponent)
+}

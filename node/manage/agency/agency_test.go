@@ -1,9 +1,0 @@
-package agency_test
-
-import (
-	"testing"
-
-	"github.com/gavel-ads/gavel/node/manage/managetest"
-)
-
-func TestScripts(t *testing.T) { managetest.RunScripts(t) }

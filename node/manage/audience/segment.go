@@ -1,0 +1,239 @@
+package audience
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
+)
+
+const (
+	segmentBase = "/public/v1/segment-service/segments"
+	segmentTag  = "Segments"
+)
+
+// SegmentStore is what segments need of a marketplace's store.
+type SegmentStore interface {
+	PutSegments(ctx context.Context, all []store.Segment) error
+	Segment(ctx context.Context, externalID string) (store.Segment, error)
+	Segments(ctx context.Context, p store.Page) ([]store.Segment, bool, error)
+	CountSegments(ctx context.Context) (int, error)
+	SegmentSize(ctx context.Context, externalID string) (int, error)
+	UpdateSegmentUsers(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error)
+	DeleteSegment(ctx context.Context, externalID string) error
+	UserSecret() [32]byte
+	CursorKey() [32]byte
+}
+
+// RegisterSegments mounts the operations except for the upload, which is not JSON.
+func RegisterSegments(api huma.API) {
+	resource.Add(api, resource.Op{ID: "putSegments", Method: http.MethodPut, Path: segmentBase, Tag: segmentTag, Doc: "Create or replace segments by id, all or none; their users stay."}, putSegments)
+	resource.Add(api, resource.Op{ID: "listSegments", Method: http.MethodGet, Path: segmentBase, Tag: segmentTag, Doc: "List segments, newest first."}, listSegments)
+	resource.Add(api, resource.Op{
+		ID: "deleteSegment", Method: http.MethodDelete, Status: http.StatusNoContent, Path: segmentBase + "/{segment_id}", Tag: segmentTag,
+		Doc: "Delete a segment and its users; 409 while a campaign uses it.",
+	}, removeSegment)
+}
+
+// SegmentBody is a list of segments.
+type SegmentBody struct {
+	Segments []SegmentDefinition `json:"segments" minItems:"1" maxItems:"100"`
+}
+
+// SegmentDefinition is a segment as the marketplace sends it.
+type SegmentDefinition struct {
+	ID          string         `json:"id" minLength:"1" maxLength:"255" doc:"The marketplace's own id, unique."`
+	Name        string         `json:"name" minLength:"1" maxLength:"255"`
+	Description string         `json:"description,omitempty" maxLength:"1024"`
+	Config      *SegmentConfig `json:"config,omitempty" doc:"Default: static."`
+}
+
+// SegmentConfig says where the users of a segment come from.
+type SegmentConfig struct {
+	Type       string          `json:"type" enum:"static,dynamic" doc:"Static: users are uploaded. Dynamic: users follow from a definition, which is stored but not evaluated, so the segment is empty."`
+	Definition *SegmentDynamic `json:"definition,omitempty" doc:"Required for a dynamic segment, and only there."`
+}
+
+// SegmentDynamic defines who belongs to a segment by what they did.
+type SegmentDynamic struct {
+	Behaviors []SegmentBehavior `json:"behaviors" minItems:"1" maxItems:"5"`
+}
+
+// SegmentBehavior is a condition on what users did in a span of time.
+type SegmentBehavior struct {
+	Logic      string             `json:"logic" enum:"and,or" doc:"How it is combined with the one before."`
+	ActionType string             `json:"action_type" enum:"impressions,clicks,purchases"`
+	TimeWindow SegmentWindow      `json:"time_window"`
+	Frequency  SegmentFrequency   `json:"frequency"`
+	Parameters []SegmentParameter `json:"parameters" maxItems:"20"`
+}
+
+// SegmentWindow is a span of time that ends now.
+type SegmentWindow struct {
+	Value int `json:"value" minimum:"1" maximum:"30" doc:"Days."`
+}
+
+// SegmentFrequency is a condition on how often they did it.
+type SegmentFrequency struct {
+	Value    int    `json:"value" minimum:"0" maximum:"1000000"`
+	Operator string `json:"operator" enum:"gt,gte,lt,lte,eq"`
+}
+
+// SegmentParameter limits a behavior to some vendors, products or categories.
+type SegmentParameter struct {
+	EntityType string   `json:"entity_type" enum:"vendor,product,category"`
+	EntityList []string `json:"entity_list" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255"`
+}
+
+// Segment is a segment in answers.
+type Segment struct {
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	Config      SegmentConfig `json:"config"`
+	Size        int           `json:"size" doc:"Users in the segment."`
+	CreatedAt   resource.Time `json:"createdAt"`
+	UpdatedAt   resource.Time `json:"updatedAt"`
+}
+
+// SegmentStored are the segments of a PUT.
+type SegmentStored struct {
+	Segments []Segment `json:"segments"`
+	Total    int       `json:"total" doc:"Segments of the marketplace."`
+}
+
+// SegmentList is one page of segments.
+type SegmentList struct {
+	Segments []Segment `json:"segments"`
+	Total    int       `json:"total" doc:"Segments of the marketplace."`
+	resource.Page
+}
+
+type (
+	segmentPutInput  struct{ Body SegmentBody }
+	putOutput        struct{ Body SegmentStored }
+	segmentListInput struct {
+		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
+		NextPage string `query:"next_page"`
+	}
+	segmentListOutput struct{ Body SegmentList }
+	oneSegmentInput   struct {
+		ID string `path:"segment_id" minLength:"1" maxLength:"255" doc:"The marketplace's own id."`
+	}
+)
+
+func segmentStoreOf(ctx context.Context) SegmentStore { return resource.Tenant[SegmentStore](ctx) }
+
+func putSegments(ctx context.Context, in *segmentPutInput) (*putOutput, error) {
+	st := segmentStoreOf(ctx)
+	if found := in.Body.validateCrossField(); len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	all := make([]store.Segment, len(in.Body.Segments))
+	for i := range in.Body.Segments {
+		all[i] = in.Body.Segments[i].segment()
+	}
+	if err := st.PutSegments(ctx, all); err != nil {
+		return nil, resource.LimitErrorOf(err, "a marketplace has at most 10,000 segments")
+	}
+	answered, total, err := answers(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return &putOutput{SegmentStored{answered, total}}, nil
+}
+
+// validateCrossField checks the rules that concern more than one member.
+func (b *SegmentBody) validateCrossField() (found []resource.Violation) {
+	seen := map[string]bool{}
+	for i := range b.Segments {
+		d := &b.Segments[i]
+		if seen[d.ID] {
+			found = append(found, resource.At("value_error", "is repeated in the request", "body", "segments", i, "id"))
+		}
+		seen[d.ID] = true
+		switch c := d.Config; {
+		case c == nil:
+		case c.Type == "dynamic" && c.Definition == nil:
+			found = append(found, resource.At("missing", "required of a dynamic segment", "body", "segments", i, "config", "definition"))
+		case c.Type == "static" && c.Definition != nil:
+			found = append(found, resource.At("value_error", "a static segment has no definition", "body", "segments", i, "config", "definition"))
+		}
+	}
+	return found
+}
+
+func (d *SegmentDefinition) segment() store.Segment {
+	x := store.Segment{ExternalID: d.ID, Name: d.Name, Description: d.Description}
+	if d.Config != nil && d.Config.Definition != nil {
+		text, err := json.Marshal(d.Config.Definition)
+		if err != nil {
+			panic("a definition is plain data: " + err.Error())
+		}
+		x.Definition = text
+	}
+	return x
+}
+
+// answers converts segments to answers with their sizes, and counts the segments of the marketplace.
+func answers(ctx context.Context, all []store.Segment) ([]Segment, int, error) {
+	st := segmentStoreOf(ctx)
+	total, err := st.CountSegments(ctx)
+	if err != nil {
+		return nil, 0, resource.ErrorOf(err)
+	}
+	answered := make([]Segment, len(all))
+	for i := range all {
+		x := &all[i]
+		size, err := st.SegmentSize(ctx, x.ExternalID)
+		if err != nil {
+			return nil, 0, resource.ErrorOf(err)
+		}
+		answered[i] = Segment{
+			ID: x.ExternalID, Name: x.Name, Description: x.Description, Config: configOf(x), Size: size,
+			CreatedAt: resource.Time(x.CreatedMillis), UpdatedAt: resource.Time(x.UpdatedMillis),
+		}
+	}
+	return answered, total, nil
+}
+
+func configOf(x *store.Segment) SegmentConfig {
+	if !x.Dynamic() {
+		return SegmentConfig{Type: "static"}
+	}
+	c := SegmentConfig{Type: "dynamic", Definition: new(SegmentDynamic)}
+	if err := json.Unmarshal(x.Definition, c.Definition); err != nil {
+		panic("a stored definition is not JSON: " + err.Error())
+	}
+	return c
+}
+
+func listSegments(ctx context.Context, in *segmentListInput) (*segmentListOutput, error) {
+	st := segmentStoreOf(ctx)
+	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listSegments")
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Segment) string { return x.ListPosition() },
+		func(p store.Page) ([]store.Segment, bool, error) { return st.Segments(ctx, p) })
+	if err != nil {
+		return nil, resource.ErrorOf(err)
+	}
+	answered, total, err := answers(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	return &segmentListOutput{SegmentList{answered, total, end}}, nil
+}
+
+func removeSegment(ctx context.Context, in *oneSegmentInput) (*struct{}, error) {
+	err := segmentStoreOf(ctx).DeleteSegment(ctx, in.ID)
+	if errors.Is(err, store.ErrWrongState) {
+		return nil, resource.Refuse(apierr.InvalidOperation, "a campaign uses the segment")
+	}
+	return nil, resource.ErrorOf(err)
+}

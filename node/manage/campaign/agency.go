@@ -1,0 +1,201 @@
+package campaign
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/campaigns"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+const agencyTag = "Agency"
+
+// AgencyAreas are the path segments under which the operations are always served. Known clients use the second one.
+var AgencyAreas = []string{"agency", "toppie"}
+
+// AgencyStore is what agencies need of a marketplace's store.
+type AgencyStore interface {
+	Settings() market.Marketplace
+	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
+	CampaignsAfter(ctx context.Context, p store.Page) ([]store.CampaignState, bool, error)
+	ChangeCampaign(ctx context.Context, id ids.UUID, change func(*store.CampaignState) (*command.PatchCampaign, error)) error
+	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
+	Vendor(ctx context.Context, id string) (market.Vendor, error)
+	BidRange(ctx context.Context) (store.BidRange, error)
+	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
+	AccountID(vendorID string) ids.UUID
+	CursorKey() [32]byte
+}
+
+// AgencyBase is the path of the campaigns of an area.
+func AgencyBase(area string) string { return "/public/v1/" + area + "/campaigns" }
+
+// AgencyName is the part of the operation ids that names the area.
+func AgencyName(area string) string { return strings.ToUpper(area[:1]) + area[1:] + "Campaign" }
+
+// RegisterAgency mounts the operations for every area.
+func RegisterAgency(api huma.API, areas []string) {
+	for _, area := range areas {
+		base, name := AgencyBase(area), AgencyName(area)
+		resource.Add(api, resource.Op{
+			ID: "create" + name, Method: http.MethodPost, Status: http.StatusCreated, Path: base, Tag: agencyTag,
+			Doc: "Promote products of a vendor. The bids follow from the other bids of the marketplace.",
+		}, createAgencyCampaign)
+		resource.Add(api, resource.Op{ID: "list" + name + "s", Method: http.MethodGet, Path: base, Tag: agencyTag, Doc: "List the campaigns of all vendors, newest first, without deleted ones."}, listAgencyCampaigns(area))
+		resource.Add(api, resource.Op{ID: "get" + name, Method: http.MethodGet, Path: base + "/{campaign_id}", Tag: agencyTag, Doc: "Get a campaign."}, getAgencyCampaign)
+		resource.Add(api, resource.Op{ID: "patch" + name, Method: http.MethodPatch, Path: base + "/{campaign_id}", Tag: agencyTag, Doc: "Change a campaign."}, patchAgencyCampaign)
+		resource.Add(api, resource.Op{
+			ID: "delete" + name, Method: http.MethodDelete, Status: http.StatusNoContent, Path: base + "/{campaign_id}", Tag: agencyTag, Doc: "Delete a campaign; its reports stay.",
+		}, removeAgencyCampaign)
+	}
+}
+
+// AgencyCampaign is a campaign in answers.
+type AgencyCampaign struct {
+	ID           string            `json:"id" format:"uuid"`
+	AccountID    string            `json:"accountId" format:"uuid" doc:"The account of the vendor."`
+	Name         string            `json:"name"`
+	AdFormat     string            `json:"adFormat" enum:"banner,listing,sponsored_brand"`
+	ChargeType   string            `json:"chargeType" enum:"CPM,CPC,CPA"`
+	Budget       int64             `json:"budget" doc:"Minor units; 0 if the campaign is limited by the wallet only."`
+	BudgetPeriod string            `json:"budgetPeriod" enum:"daily,weekly,monthly,total"`
+	StartDate    resource.Time     `json:"startDate"`
+	EndDate      *resource.Time    `json:"endDate"`
+	TargetROAS   *resource.Decimal `json:"targetRoas"`
+	CurrencyCode string            `json:"currencyCode"`
+	IsActive     bool              `json:"isActive"`
+	CreatedAt    resource.Time     `json:"createdAt"`
+	BidCount     int               `json:"bidCount"`
+}
+
+// AgencyList is one page of campaigns.
+type AgencyList struct {
+	Campaigns []AgencyCampaign `json:"campaigns"`
+	resource.Page
+}
+
+// AgencyPatch changes the members that it contains.
+type AgencyPatch struct {
+	Name         string         `json:"name,omitempty" minLength:"1" maxLength:"75"`
+	Budget       *int64         `json:"budget,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units."`
+	BudgetPeriod string         `json:"budgetPeriod,omitempty" enum:"daily,weekly,monthly,total"`
+	StartDate    *resource.Time `json:"startDate,omitempty"`
+	EndDate      *resource.Time `json:"endDate,omitempty"`
+	IsActive     *bool          `json:"isActive,omitempty"`
+
+	TargetROAS *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20" doc:"At most three decimals."`
+}
+
+type (
+	agencyListInput struct {
+		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
+		NextPage string `query:"next_page"`
+	}
+	agencyPatchInput struct {
+		OneAgencyCampaign
+		Body AgencyPatch
+	}
+	agencyOutput     struct{ Body AgencyCampaign }
+	agencyListOutput struct{ Body AgencyList }
+)
+
+// OneAgencyCampaign names a campaign.
+type OneAgencyCampaign struct {
+	ID string `path:"campaign_id" format:"uuid"`
+}
+
+const microsPerMilli = 1000
+
+// agencyPlaces are where the members that rules name lie in a body.
+var agencyPlaces = resource.Places{
+	campaigns.BudgetAmount: {"budget"}, campaigns.BudgetPeriod: {"budgetPeriod"},
+	campaigns.StartDate: {"endDate"}, campaigns.EndDate: {"endDate"}, campaigns.TargetROAS: {"targetRoas"},
+}
+
+func agencyStoreOf(ctx context.Context) AgencyStore { return resource.Tenant[AgencyStore](ctx) }
+
+func listAgencyCampaigns(area string) func(context.Context, *agencyListInput) (*agencyListOutput, error) {
+	return func(ctx context.Context, in *agencyListInput) (*agencyListOutput, error) {
+		st := agencyStoreOf(ctx)
+		cursors := resource.CursorsFor(ctx, st.CursorKey(), "listAgencyCampaigns", area)
+		page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(c store.CampaignState) string { return store.CampaignListPosition(&c) },
+			func(p store.Page) ([]store.CampaignState, bool, error) { return st.CampaignsAfter(ctx, p) })
+		if err != nil {
+			return nil, resource.ErrorOf(err)
+		}
+		all := make([]AgencyCampaign, len(page))
+		for i := range page {
+			all[i] = agencyAnswer(st, &page[i])
+		}
+		return &agencyListOutput{AgencyList{all, end}}, nil
+	}
+}
+
+// presentForAgency refuses deleted campaigns: for agencies they do not exist.
+func presentForAgency(c *store.CampaignState) error {
+	if c.Status == market.Terminated {
+		return store.ErrNotFound
+	}
+	return nil
+}
+
+func getAgencyCampaign(ctx context.Context, in *OneAgencyCampaign) (*agencyOutput, error) {
+	c, err := agencyStoreOf(ctx).Campaign(ctx, resource.ParseUUID(in.ID))
+	if err == nil {
+		err = presentForAgency(&c)
+	}
+	if err != nil {
+		return nil, resource.ErrorOf(err)
+	}
+	return &agencyOutput{agencyAnswer(agencyStoreOf(ctx), &c)}, nil
+}
+
+func patchAgencyCampaign(ctx context.Context, in *agencyPatchInput) (*agencyOutput, error) {
+	st := agencyStoreOf(ctx)
+	c := in.Body.changes(st.Settings().CurrencyExponent)
+	if err := campaigns.Patch(ctx, st, resource.ParseUUID(in.ID), c); err != nil {
+		return nil, resource.CampaignErrorOf(err, agencyPlaces)
+	}
+	return getAgencyCampaign(ctx, &in.OneAgencyCampaign)
+}
+
+// changes are the members of a change in the service's terms.
+func (b *AgencyPatch) changes(exponent uint8) *campaigns.Changes {
+	p := command.PatchCampaign{StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate), Active: b.IsActive}
+	if b.Name != "" {
+		p.Name = &b.Name
+	}
+	if b.Budget != nil {
+		p.Budget = new(campaigns.Amount(*b.Budget, exponent))
+	}
+	if b.BudgetPeriod != "" {
+		p.Period = new(campaigns.Number[market.Period](campaigns.Periods, b.BudgetPeriod))
+	}
+	return &campaigns.Changes{Members: p, TargetROAS: b.TargetROAS.String(), Sees: presentForAgency}
+}
+
+func removeAgencyCampaign(ctx context.Context, in *OneAgencyCampaign) (*struct{}, error) {
+	return nil, resource.ErrorOf(campaigns.Delete(ctx, agencyStoreOf(ctx), resource.ParseUUID(in.ID), updatedBy(ctx), presentForAgency))
+}
+
+func agencyAnswer(st AgencyStore, c *store.CampaignState) AgencyCampaign {
+	m := st.Settings()
+	a := AgencyCampaign{
+		ID: c.ID.String(), AccountID: st.AccountID(c.VendorID).String(), Name: c.Name,
+		AdFormat: campaigns.Formats[c.Format], ChargeType: campaigns.Charges[c.Charge], Budget: int64(c.Budget / money.PerMinor(m.CurrencyExponent)), BudgetPeriod: campaigns.Periods[c.Period],
+		StartDate: resource.Time(c.StartMillis), EndDate: resource.TimeOf(c.EndMillis), CurrencyCode: m.CurrencyCode,
+		IsActive: c.Active, CreatedAt: resource.Time(c.CreatedMillis), BidCount: c.BidCount,
+	}
+	if c.TargetROASMilli != 0 {
+		a.TargetROAS = &resource.Decimal{Text: string(money.AppendDecimal(nil, money.Micros(c.TargetROASMilli)*microsPerMilli))}
+	}
+	return a
+}

@@ -1,0 +1,134 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/limits"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+const (
+	explainBase = "/public/v1/auctions"
+	explainTag  = "Explain"
+)
+
+// ExplainCore runs auctions and explains them.
+type ExplainCore interface {
+	Explain(ctx context.Context, marketplace uint16, operation string, body []byte, now time.Time) (serving.Explanation, apierr.Code, string, error)
+	Recent(marketplace uint16) (all []serving.Explanation, every uint64)
+}
+
+// ExplainStore looks up the ids of bids.
+type ExplainStore interface {
+	BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]ids.UUID, error)
+}
+
+type explainService struct {
+	core ExplainCore
+	now  func() time.Time
+}
+
+// RegisterExplain mounts the operations.
+func RegisterExplain(api huma.API, core ExplainCore, now func() time.Time) {
+	s := explainService{core, now}
+	resource.Add(api, resource.Op{
+		ID: "explainAuctions", Method: http.MethodPost, Path: explainBase + "/explain", Tag: explainTag, Background: limits.KindExplain,
+		Doc: "Run the auctions of a body of /v2 without effect, and explain the result of every bid. A body that /v2 would refuse is " +
+			"refused with the same error.",
+	}, s.explain)
+	resource.Add(api, resource.Op{
+		ID: "listRecentAuctions", Method: http.MethodGet, Path: explainBase + "/recent", Tag: explainTag,
+		Doc: "Some of the live auctions that this node answered, explained, newest first.",
+	}, s.recent)
+}
+
+// ExplainRecent are explanations of live auctions.
+type ExplainRecent struct {
+	Every  uint64                `json:"every" doc:"One in this many requests is kept, on average; 0: none (explain.sample)."`
+	Recent []serving.Explanation `json:"recent"`
+}
+
+type (
+	explainInput struct {
+		Operation string          `query:"operation" enum:"auctions,sponsored-brand,travel" doc:"The operation of /v2 that the body is for: the last part of its path. Default auctions."`
+		Body      resource.Object `doc:"A body of that operation."`
+	}
+	explainOutput struct{ Body serving.Explanation }
+	nothing       struct{}
+	recentOutput  struct{ Body ExplainRecent }
+)
+
+func (s explainService) explain(ctx context.Context, in *explainInput) (*explainOutput, error) {
+	operation := cmp.Or(in.Operation, serving.ExplainOperations[0])
+	e, code, message, err := s.core.Explain(ctx, resource.CallerOf(ctx).Marketplace, operation, in.Body, s.now())
+	if err != nil {
+		return nil, resource.ErrorOf(err)
+	}
+	if code != apierr.OK {
+		return nil, resource.Refuse(code, message)
+	}
+	if err := addBidIDs(ctx, e.Auctions); err != nil {
+		return nil, resource.ErrorOf(err)
+	}
+	return &explainOutput{e}, nil
+}
+
+func (s explainService) recent(ctx context.Context, _ *nothing) (*recentOutput, error) {
+	all, every := s.core.Recent(resource.CallerOf(ctx).Marketplace)
+	if all == nil {
+		all = []serving.Explanation{}
+	}
+	for i := range all {
+		// OWNERSHIP: the core owns the explanations, so ids are added to a copy.
+		all[i].Auctions = slices.Clone(all[i].Auctions)
+		for k := range all[i].Auctions {
+			a := &all[i].Auctions[k]
+			a.Candidates = slices.Clone(a.Candidates)
+		}
+		if err := addBidIDs(ctx, all[i].Auctions); err != nil {
+			return nil, resource.ErrorOf(err)
+		}
+	}
+	return &recentOutput{ExplainRecent{every, all}}, nil
+}
+
+// addBidIDs gives every candidate of the marketplace's own demand the id of its bid, with which the bid can be changed. Candidates of
+// a campaign that does not exist any more get none.
+func addBidIDs(ctx context.Context, auctions []serving.ExplainedAuction) error {
+	st := resource.Tenant[ExplainStore](ctx)
+	byCampaign := map[string][]*serving.Candidate{}
+	for i := range auctions {
+		for k := range auctions[i].Candidates {
+			if c := &auctions[i].Candidates[k]; c.CampaignID != "" {
+				byCampaign[c.CampaignID] = append(byCampaign[c.CampaignID], c)
+			}
+		}
+	}
+	for campaign, candidates := range byCampaign {
+		ordinals := make([]uint32, len(candidates))
+		for i, c := range candidates {
+			ordinals[i] = c.BidNumber
+		}
+		names, err := st.BidIDs(ctx, resource.ParseUUID(campaign), ordinals)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		for _, c := range candidates {
+			if id, found := names[c.BidNumber]; found {
+				c.BidID = id.String()
+			}
+		}
+	}
+	return nil
+}
