@@ -168,6 +168,7 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
 		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
 		CommitTimeout: commitInterval, RPCsInFlight: n.cfg.Raft.RpcsInFlight, OpenFiles: n.resources.shares.DatabaseFiles,
+		CacheBytes:         n.resources.shares.Cache,
 		PeerConnectionsMax: n.resources.shares.PeerConns,
 	}
 	if n.sharedBlobs != nil {
