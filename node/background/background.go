@@ -54,7 +54,7 @@ var Defaults = Limits{
 
 // DefaultShare is the Share of a node. BOUND: it is what two CPUs had left beside a third of their peak of auctions when the
 // p99 of auctions was to stay within twice that without management requests (bench/results/2026-11-23-hostile.md).
-const DefaultShare = 0.1
+const DefaultShare = 0.05
 
 // ErrTooLong is returned by Step when a request has run for Limits.Run.
 var ErrTooLong = errors.New("the request was stopped because it ran for too long")

@@ -46,6 +46,18 @@ func (t *Turn) Give() {
 	}
 }
 
+// Turns returns how many management requests wait for a turn, and the time for which turns were used since the start. That of
+// reports, explanations and forecasts is included.
+func (s *Scheduler) Turns() (waiting int, used time.Duration) {
+	s.turns.mu.Lock()
+	defer s.turns.mu.Unlock()
+	for _, m := range s.turns.waiting {
+		d := s.turns.marketplaces[m]
+		waiting += len(d.continued) + len(d.begin)
+	}
+	return waiting, s.turns.used
+}
+
 type turnKey struct{}
 
 // WithTurn returns a context whose work uses the turn of a request.

@@ -35,6 +35,7 @@ type turns struct {
 	mu           sync.Mutex
 	load         load
 	taken        int
+	used         time.Duration      // By all marketplaces since the start.
 	owed         time.Duration      // Computing time that was too short for a rest of its own.
 	waiting      []uint16           // Marketplaces with waiting requests.
 	marketplaces map[uint16]*demand // BOUND: 65,536 marketplaces of 100 bytes.
@@ -124,6 +125,7 @@ func (t *turns) give(marketplace uint16, used time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d := t.demandOf(marketplace)
+	t.used += used
 	d.used, d.at = t.attained(d)+used.Seconds(), t.load.now()
 	if rest := t.rest(used); rest > 0 {
 		time.AfterFunc(rest, func() {

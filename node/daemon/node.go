@@ -232,7 +232,7 @@ func (n *node) buildCore(context.Context) error {
 	n.metrics = serving.NewMetrics()
 	limits := background.Defaults
 	limits.PerMarketplace, limits.PerNode, limits.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
-	n.background = background.New(background.Config{Limits: limits, Traffic: n.metrics.Answered, CPUs: cpus()})
+	n.background = background.New(background.Config{Limits: limits, Traffic: n.metrics.Answered, CPUs: cpus(), Share: float64(n.cfg.Background.CPUPercent) / 100})
 	n.metrics.OnScrape(n.scrape)
 	n.core = serving.New(serving.Deps{
 		Keys: n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.cluster,
