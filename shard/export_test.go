@@ -1,4 +1,28 @@
 package shard
 
+import (
+	"fmt"
+	"testing"
+)
+
 // LimitUnknownProducts replaces UnknownProductsMax, so that a few products reach it.
 func (m *Machine) LimitUnknownProducts(n int) { m.unknownMax = n }
+
+// FilterMistakes adds keys to an idFilter, fails if one is not found, and returns how many of absent keys may be contained.
+func FilterMistakes(t *testing.T, keys, absent int) (mistakes int) {
+	f := &idFilter{}
+	for i := range keys {
+		f.add(fmt.Appendf(nil, "key %d", i))
+	}
+	for i := range keys {
+		if !f.mayContain(fmt.Appendf(nil, "key %d", i)) {
+			t.Fatalf("key %d is not found", i)
+		}
+	}
+	for i := range absent {
+		if f.mayContain(fmt.Appendf(nil, "absent %d", i)) {
+			mistakes++
+		}
+	}
+	return mistakes
+}

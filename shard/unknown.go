@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
@@ -30,8 +31,9 @@ type unknownDay struct {
 
 // unknowns is what memory keeps of an unknownDay; the products themselves are looked up in the durable state.
 type unknowns struct {
-	count int
-	xor   uint64 // Xor of the hashes of their records, so that all can be deleted without being read.
+	count  int
+	xor    uint64    // Xor of the hashes of their records, so that all can be deleted without being read.
+	filter *idFilter // The products, once there are as many as there may be; nil before it is needed.
 }
 
 // reportedProduct returns the product id under which an item is counted: its own, or OtherProduct.
@@ -41,11 +43,15 @@ func (m *Machine) reportedProduct(marketplace uint16, r *command.EventRecord, it
 	}
 	at := unknownDay{marketplace, uint32(min(max(0, r.OccurredMillis)/dayMillis, math.MaxUint32))} //nolint:gosec // clamped.
 	m.key = append(prefixUnknown(m.key[:0], at.marketplace, at.day), item.ProductID...)
+	known := m.unknown[at]
+	full := known.count >= m.unknownMax
+	if full && !m.unknownFilter(at).mayContain(m.key) {
+		return []byte(OtherProduct) // Without a read, so that a client that invents ids does not evict what others read.
+	}
 	if _, found := m.get(m.key); found {
 		return item.ProductID
 	}
-	known := m.unknown[at]
-	if known.count >= m.unknownMax {
+	if full {
 		return []byte(OtherProduct)
 	}
 	known.count++
@@ -53,6 +59,28 @@ func (m *Machine) reportedProduct(marketplace uint16, r *command.EventRecord, it
 	m.unknown[at] = known
 	m.putOver(m.key, []byte{}, 0)
 	return item.ProductID
+}
+
+// unknownFilter returns the filter of a day on which no more products are added, and builds it at the first call. It decides
+// only whether a record is read, so replicas that build it at different times, or not at all, have the same results.
+func (m *Machine) unknownFilter(at unknownDay) *idFilter {
+	known := m.unknown[at]
+	if known.filter != nil {
+		return known.filter
+	}
+	known.filter = &idFilter{}
+	prefix := prefixUnknown(nil, at.marketplace, at.day)
+	m.b.Scan(prefix, prefixEnd(prefix), func(key, _ []byte) bool {
+		known.filter.add(key)
+		return true
+	})
+	for key := range m.overlay { // The order does not matter: the filter is the union of its keys.
+		if strings.HasPrefix(key, string(prefix)) {
+			known.filter.add([]byte(key))
+		}
+	}
+	m.unknown[at] = known
+	return known.filter
 }
 
 // purgeUnknown deletes the days whose events are no longer counted. INVARIANT: no later event belongs to such a day,
@@ -81,6 +109,6 @@ func (l *loader) loadUnknown(key []byte, hash uint64) error {
 	}
 	at := unknownDay{binary.BigEndian.Uint16(key), binary.BigEndian.Uint32(key[2:])}
 	known := l.m.unknown[at]
-	l.m.unknown[at] = unknowns{known.count + 1, known.xor ^ hash}
+	l.m.unknown[at] = unknowns{count: known.count + 1, xor: known.xor ^ hash}
 	return nil
 }

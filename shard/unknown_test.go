@@ -3,6 +3,7 @@ package shard_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -56,6 +57,49 @@ func TestUnknownProductsAreBounded(t *testing.T) {
 		t.Errorf("%d records were dropped, of 4 unknown products and their events", gone)
 	}
 	expect(t, "still counted", r.Queries().ProductCounters(1, "b", 0, math.MaxUint32).Purchases, int64(2))
+}
+
+// When the maximum of a day is reached, an invented product is counted without a read, so that a client that invents products
+// does not make Apply slow. The filter that decides it is built from the state after a restart, and finds what it must find.
+func TestInventedProductsAreNotLookedUp(t *testing.T) {
+	const invents = 500
+	r := openFew(t, shardtest.NewKV())
+	r.Do(setFeature(command.LevelNewest))
+	report(t, r, benchNow, invented(1, benchNow, "a", "b"))
+	r = openFew(t, r.KV.Copy())
+	reads := func(prefix string, purchase byte) int {
+		before := r.KV.Gets
+		products := make([]string, 0, invents)
+		for i := range cap(products) {
+			products = append(products, fmt.Sprintf("%s%d", prefix, i))
+		}
+		for part := range slices.Chunk(products, 50) {
+			report(t, r, benchNow, invented(purchase, benchNow, part...))
+			purchase++
+		}
+		return r.KV.Gets - before
+	}
+	first := reads("x", 2)
+	known := r.Queries().ProductCounters(1, shard.OtherProduct, 0, math.MaxUint32).Purchases
+	if known != invents {
+		t.Errorf("%d purchases of %q, want %d", known, shard.OtherProduct, invents)
+	}
+	// A purchase reads a few records of its own; a look-up for each product would be 500 more.
+	if first > invents/2 {
+		t.Errorf("%d invented products were counted with %d reads", invents, first)
+	}
+	report(t, r, benchNow, invented(100, benchNow, "a", "b"))
+	for _, product := range []string{"a", "b"} {
+		expect(t, product, r.Queries().ProductCounters(1, product, 0, math.MaxUint32).Purchases, int64(2))
+	}
+}
+
+// TestIDFilter checks that every added key may be contained, and that few others may.
+func TestIDFilter(t *testing.T) {
+	mistakes := shard.FilterMistakes(t, shard.UnknownProductsMax, 100_000)
+	if mistakes > 500 {
+		t.Errorf("%d of 100,000 absent keys may be contained, want at most 1 of 200", mistakes)
+	}
 }
 
 // Below the level a command with unknown products is refused, and the old encoding counts all of them.

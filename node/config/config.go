@@ -144,11 +144,13 @@ type Explain struct {
 	Sample int `help:"Of N auction requests keep one: its explanation for /public/v1/auctions/recent, and its body for forecasts; 0: none." placeholder:"N" min:"0" max:"1000000000"`
 }
 
-// Background bounds reports, explanations and forecasts, which run beside auctions. Each node counts by itself.
+// Background bounds management requests, which run beside auctions, and above all reports, explanations and forecasts. Each
+// node counts by itself.
 type Background struct {
 	PerMarketplace int           `help:"Maximum number of reports, explanations and forecasts of a marketplace that run at the same time; others wait." placeholder:"N" min:"1" max:"64"`
 	PerNode        int           `help:"Maximum number of reports, explanations and forecasts of all marketplaces that run at the same time." placeholder:"N" min:"1" max:"64"`
 	CPUPerMinute   time.Duration `help:"CPU time per minute for the reports, explanations and forecasts of a marketplace." placeholder:"DURATION" min:"100ms" max:"1h"`
+	CPUPercent     int           `help:"Share of the node's CPUs that all management requests use together while it answers 250 auctions and events requests a second per CPU or more." placeholder:"PERCENT" min:"1" max:"100"`
 }
 
 // Blob says where uploaded files are stored: in a directory of this machine, with copies on a majority of the nodes of
@@ -235,7 +237,7 @@ func Default() Config {
 		},
 		Explain: Explain{Sample: 1_000},
 		// A marketplace uses a quarter of one CPU at most; the results of four requests take some hundred MB of memory.
-		Background: Background{PerMarketplace: 2, PerNode: 4, CPUPerMinute: 15 * time.Second},
+		Background: Background{PerMarketplace: 2, PerNode: 4, CPUPerMinute: 15 * time.Second, CPUPercent: 5},
 		Blob:       Blob{Driver: "local", Region: "us-east-1"},
 		SMTP:       SMTP{TLS: "starttls"},
 		Raft: Raft{

@@ -44,6 +44,7 @@ func TestOneRuleNamesEverything(t *testing.T) {
 		"cors.origins":             "--cors-origins GAVEL_CORS_ORIGINS",
 		"ratelimit.management":     "--ratelimit-management GAVEL_RATELIMIT_MANAGEMENT",
 		"ratelimit.catalog":        "--ratelimit-catalog GAVEL_RATELIMIT_CATALOG", "groups": "--groups GAVEL_GROUPS",
+		"background.cpu_percent":    "--background-cpu-percent GAVEL_BACKGROUND_CPU_PERCENT",
 		"background.cpu_per_minute": "--background-cpu-per-minute GAVEL_BACKGROUND_CPU_PER_MINUTE",
 		"raft.rpcs_in_flight":       "--raft-rpcs-in-flight GAVEL_RAFT_RPCS_IN_FLIGHT",
 		"log.level":                 "--log-level GAVEL_LOG_LEVEL", "log.format": "--log-format GAVEL_LOG_FORMAT",

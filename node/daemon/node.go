@@ -168,6 +168,7 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
 		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
 		CommitTimeout: commitInterval, RPCsInFlight: n.cfg.Raft.RpcsInFlight, OpenFiles: n.resources.shares.DatabaseFiles,
+		CacheBytes:         n.resources.shares.Cache,
 		PeerConnectionsMax: n.resources.shares.PeerConns,
 	}
 	if n.sharedBlobs != nil {
@@ -231,7 +232,7 @@ func (n *node) buildCore(context.Context) error {
 	n.metrics = serving.NewMetrics()
 	bounds := limits.SchedulerDefaults
 	bounds.PerMarketplace, bounds.PerNode, bounds.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
-	n.background = limits.NewScheduler(limits.SchedulerConfig{SchedulerLimits: bounds, Traffic: n.metrics.Answered, CPUs: cpus()})
+	n.background = limits.NewScheduler(limits.SchedulerConfig{SchedulerLimits: bounds, Traffic: n.metrics.Answered, CPUs: cpus(), Share: float64(n.cfg.Background.CPUPercent) / 100})
 	n.metrics.OnScrape(n.scrape)
 	n.core = serving.New(serving.Deps{
 		Keys: n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.cluster,

@@ -57,7 +57,8 @@ func (n *node) deriveLimits(context.Context) error {
 	}
 	log("resource_limits_derived", slog.Uint64("open_files", files), slog.Bool("open_files_low", s.FilesLow), slog.Int("database_files", s.DatabaseFiles),
 		slog.Int("auction_connections", s.AuctionConns), slog.Int("management_connections", s.ManageConns), slog.Int("peer_connections", s.PeerConns),
-		slog.Int64("memory_limit", memory), slog.Int64("heap_limit", debug.SetMemoryLimit(-1)), slog.Int64("body_bytes", s.Bodies))
+		slog.Int64("memory_limit", memory), slog.Int64("heap_limit", debug.SetMemoryLimit(-1)), slog.Int64("body_bytes", s.Bodies),
+		slog.Int64("cache_bytes", s.Cache))
 	return nil
 }
 

@@ -33,6 +33,7 @@ func (n *node) scrape() metrics.Node {
 			Kind: kind.String(), Running: s.Running, Waiting: s.Waiting, Refused: s.Refused, CPU: s.CPU,
 		})
 	}
+	out.Turns.Waiting, out.Turns.CPU = n.background.Turns()
 	if s := n.raft.Space(); s.Watched {
 		out.Disk = metrics.Disk{Watched: true, Free: s.Free, Reserve: s.Reserve, Low: s.Low}
 	}

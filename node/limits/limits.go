@@ -20,6 +20,7 @@ type Shares struct {
 	FilesLow bool
 
 	Heap           int64 // The memory limit of the Go runtime, in bytes.
+	Cache          int64 // The bytes of blocks of both databases that are kept in memory. They are part of Heap.
 	Bodies         int64 // The bytes of request bodies in memory, of both listeners together.
 	PerMarketplace int64 // The bytes of Bodies that one marketplace may use.
 }
@@ -55,6 +56,12 @@ const (
 	bodiesMax       = 4 << 30
 	marketplacePart = 2 // One marketplace may use half of the bytes for bodies.
 
+	// The cache holds at least the filters and indexes of a market of a million products; without them each look-up reads the
+	// disk. More than cacheMax was not measured.
+	cachePart = 8
+	cacheMin  = 64 << 20
+	cacheMax  = 1 << 30
+
 	heapPart = 10 // Outside of the heap limit: the program itself, and how far the runtime exceeds the limit for a time.
 )
 
@@ -74,6 +81,7 @@ func Derive(m Machine, s Settings) Shares {
 	out.AuctionConns = derived(s.Auction, min(left-left/4, byMemory), auctionMax)
 
 	out.Heap = m.Memory - m.Memory/heapPart
+	out.Cache = min(max(m.Memory/cachePart, cacheMin), cacheMax)
 	out.Bodies = min(max(m.Memory/bodiesPart, bodiesMin), bodiesMax)
 	out.PerMarketplace = out.Bodies / marketplacePart
 	return out

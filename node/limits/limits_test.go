@@ -23,37 +23,37 @@ func TestDerive(t *testing.T) {
 		"a few files": {
 			Machine{Files: 256, Memory: gib},
 			Settings{},
-			Shares{74, 9, 8, 0, true, 966367642, 128 << 20, 64 << 20},
+			Shares{74, 9, 8, 0, true, 966367642, 128 << 20, 128 << 20, 64 << 20},
 		},
 		"1,024 files and 1 GiB": {
 			Machine{Files: 1024, Memory: gib, Peers: true},
 			Settings{},
-			Shares{128, 378, 126, 84, false, 966367642, 128 << 20, 64 << 20},
+			Shares{128, 378, 126, 84, false, 966367642, 128 << 20, 128 << 20, 64 << 20},
 		},
 		"a server": {
 			Machine{Files: 1 << 20, Memory: 64 * gib, Peers: true},
 			Settings{},
-			Shares{1000, 50_000, 10_000, 4_096, false, 61847529063, 4 << 30, 2 << 30},
+			Shares{1000, 50_000, 10_000, 4_096, false, 61847529063, 1 << 30, 4 << 30, 2 << 30},
 		},
 		"less memory than files": {
 			Machine{Files: 1 << 20, Memory: gib},
 			Settings{},
-			Shares{1000, 2048, 512, 0, false, 966367642, 128 << 20, 64 << 20},
+			Shares{1000, 2048, 512, 0, false, 966367642, 128 << 20, 128 << 20, 64 << 20},
 		},
 		"no files": {
 			Machine{Files: 10, Memory: 64 << 20, Peers: true},
 			Settings{},
-			Shares{74, 8, 8, 64, true, 60397978, 16 << 20, 8 << 20},
+			Shares{74, 8, 8, 64, true, 60397978, 64 << 20, 16 << 20, 8 << 20},
 		},
 		"no limit at all": {
 			Machine{Files: math.MaxUint64, Memory: math.MaxInt64 / 2},
 			Settings{},
-			Shares{1000, 50_000, 10_000, 0, false, math.MaxInt64/2 - math.MaxInt64/2/10, 4 << 30, 2 << 30},
+			Shares{1000, 50_000, 10_000, 0, false, math.MaxInt64/2 - math.MaxInt64/2/10, 1 << 30, 4 << 30, 2 << 30},
 		},
 		"settings": {
 			Machine{Files: 1024, Memory: gib, Peers: true},
 			Settings{Auction: 3, Management: 4, Peer: 5},
-			Shares{128, 3, 4, 5, false, 966367642, 128 << 20, 64 << 20},
+			Shares{128, 3, 4, 5, false, 966367642, 128 << 20, 128 << 20, 64 << 20},
 		},
 	} {
 		if got := Derive(tc.machine, tc.settings); got != tc.want {

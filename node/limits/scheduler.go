@@ -47,6 +47,10 @@ var SchedulerDefaults = SchedulerLimits{
 	Budget: 15 * time.Second, Window: time.Minute, Run: 40 * time.Second,
 }
 
+// DefaultShare is the Share of a node. BOUND: it is what two CPUs had left beside a third of their peak of auctions when the
+// p99 of auctions was to stay within twice that without management requests (bench/results/2026-11-23-hostile.md).
+const DefaultShare = 0.05
+
 // ErrWorkTooLong is returned by Step when a request has run for Limits.Run.
 var ErrWorkTooLong = errors.New("the request was stopped because it ran for too long")
 
@@ -66,6 +70,9 @@ type SchedulerConfig struct {
 	SchedulerLimits
 	// CPUs is the number of CPUs that the process may use; 0 means GOMAXPROCS.
 	CPUs int
+	// Share is the share of the CPUs, above 0 and at most 1, that management requests use together while the node is busy with
+	// auctions and events (busyRate); 0 means DefaultShare.
+	Share float64
 	// Traffic returns the number of auctions and events requests that the node has answered; nil means that there are none.
 	// Work pauses after each slice during which the number has changed.
 	Traffic func() uint64
@@ -120,7 +127,8 @@ func NewScheduler(c SchedulerConfig) *Scheduler {
 	if c.Traffic == nil {
 		c.Traffic = func() uint64 { return 0 }
 	}
-	return &Scheduler{config: c, turns: newTurns(cmp.Or(c.CPUs, runtime.GOMAXPROCS(0)), c.Traffic, c.Now), marketplaces: make(map[uint16]*usage)}
+	return &Scheduler{config: c, marketplaces: make(map[uint16]*usage),
+		turns: newTurns(cmp.Or(c.CPUs, runtime.GOMAXPROCS(0)), cmp.Or(c.Share, DefaultShare), c.Traffic, c.Now)}
 }
 
 // Run waits for a permit and runs work for a marketplace. work gets a context with a Work that it must step in its loops. Run

@@ -28,10 +28,10 @@ type testScheduler struct {
 func newTestScheduler(l SchedulerLimits) *testScheduler {
 	b := &testScheduler{running: map[uint16]int{}, most: map[uint16]int{}}
 	b.Scheduler = NewScheduler(SchedulerConfig{
-		SchedulerLimits: l, Traffic: b.traffic.Load,
+		SchedulerLimits: l, Traffic: b.traffic.Load, Share: 1, // So that a turn rests for less than the work pauses.
 		Now: func() time.Time { return time.Now().Add(time.Duration(b.worked.Load())) },
 	})
-	b.turns.busy, b.turns.idle = 1, 1
+	b.turns.cpus = 1
 	return b
 }
 

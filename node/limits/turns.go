@@ -2,69 +2,70 @@ package limits
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	// trafficWindow is how long the count of auctions and events must stand still until management requests may use every CPU.
-	trafficWindow = 50 * time.Millisecond
-	// resumeMax is how long a request waits to go on after it has waited for something else. BOUND: it may hold what another
-	// request waits for with a turn, as two requests with one Idempotency-Key do; then one runs more than there are turns.
-	resumeMax = time.Second
-	// restMin is a use of a turn that is too short to be followed by a rest, and restMax bounds a rest. BOUND: one request that
-	// computes for a second must not keep all others from computing for another one.
-	restMin, restMax = 200 * time.Microsecond, 100 * time.Millisecond
+	// restMin is the computing time from which a rest follows, so that a rest is longer than a timer is inaccurate.
+	restMin = 200 * time.Microsecond
+	// restMax bounds the rest after one use of a turn. BOUND: a request that computes for a second may delay others by one more.
+	restMax = time.Second
+	// usageHalfLife is the time after which a marketplace's use of CPUs counts half when turns are given.
+	usageHalfLife = 10 * time.Second
 )
 
 // turns share out the CPUs that management requests use. The Go runtime knows no priorities: ten requests that each parse
-// megabytes of JSON would let every auction wait in line behind ten time slices of 10 ms. While the node answers auctions or
-// events there is one turn fewer than the process has CPUs, and at least one; otherwise there are as many as CPUs.
+// megabytes of JSON would let every auction wait in line behind ten time slices of 10 ms.
 //
-// With traffic, a turn rests after each use for as long as it was used, so that management requests take half of those CPUs.
+// There are as many turns as CPUs, and one fewer (at least one) while the node answers auctions or events. Then a turn rests
+// after it was used: for as long as it was used, or, on a busy node, for so long that all turns together use only a share of
+// the CPUs. The rest is owed by the turn and not by the request, so that no way of dividing work into requests avoids it.
 //
-// Requests that go on come before those that begin: what they still have to do is little, and they hold memory. Those that
-// begin get a turn in the order of marketplaces, one after the other, and within a marketplace in the order of asking. So a
-// marketplace with a hundred requests delays one of another marketplace by one request.
+// Requests that continue come before those that begin: what they still have to do is little, and they hold memory. In each of
+// the two the marketplace that has used the least CPU time lately is next (the least attained service of Kleinrock's
+// processor sharing), and within a marketplace the request that has waited longest. So a marketplace with a hundred requests
+// does not delay the single request of another one.
 type turns struct {
-	busy, idle int // How many there are with traffic and without.
-	traffic    func() uint64
-	now        func() time.Time
+	cpus  int
+	share float64 // Of the CPUs, for all turns of a busy node.
 
-	mu      sync.Mutex
-	taken   int
-	begun   []chan struct{}            // Of requests that have waited for something else; they come first, in the order of asking.
-	queues  map[uint16][]chan struct{} // Of those who wait; a turn is given by closing.
-	order   []uint16                   // Marketplaces with a queue, the next one first.
-	counted uint64                     // Of traffic, at the time of sampled.
-	sampled time.Time
-	moving  bool // There was traffic in the window before.
+	mu           sync.Mutex
+	load         load
+	taken        int
+	used         time.Duration      // By all marketplaces since the start.
+	owed         time.Duration      // Computing time that was too short for a rest of its own.
+	waiting      []uint16           // Marketplaces with waiting requests.
+	marketplaces map[uint16]*demand // BOUND: 65,536 marketplaces of 100 bytes.
 }
 
-func newTurns(cpus int, traffic func() uint64, now func() time.Time) *turns {
-	return &turns{busy: max(1, cpus-1), idle: cpus, traffic: traffic, now: now, queues: map[uint16][]chan struct{}{}}
+// demand is what the requests of a marketplace wait for and have used. A turn is given by closing its channel.
+type demand struct {
+	continued, begin []chan struct{} // Oldest first.
+	used             float64         // Seconds, decayed to the time of at.
+	at               time.Time
 }
 
-// take waits for a turn, of a request that begins or one that goes on. A free one is given also when ctx has ended: a client
+func newTurns(cpus int, share float64, answered func() uint64, now func() time.Time) *turns {
+	return &turns{
+		cpus: cpus, share: share, marketplaces: map[uint16]*demand{},
+		load: load{answered: answered, now: now, cpus: cpus},
+	}
+}
+
+// take waits for a turn, of a request that begins or one that continues. A free one is given also when ctx has ended: a client
 // that has closed its sending side may still read. An error is that of ctx, and then there is no turn.
-func (t *turns) take(ctx context.Context, marketplace uint16, begun bool) error {
+func (t *turns) take(ctx context.Context, marketplace uint16, continued bool) error {
 	t.mu.Lock()
-	if (begun || len(t.order) == 0) && len(t.begun) == 0 && t.taken < t.limit() {
+	if t.taken < t.limit() && !t.anyWaits(continued) {
 		t.taken++
 		t.mu.Unlock()
 		return nil
 	}
 	given := make(chan struct{})
-	switch {
-	case begun:
-		t.begun = append(t.begun, given)
-	case len(t.queues[marketplace]) == 0:
-		t.order = append(t.order, marketplace)
-		fallthrough
-	default:
-		t.queues[marketplace] = append(t.queues[marketplace], given)
-	}
+	t.enqueue(marketplace, given, continued)
 	t.mu.Unlock()
 	select {
 	case <-given:
@@ -75,141 +76,141 @@ func (t *turns) take(ctx context.Context, marketplace uint16, begun bool) error 
 	}
 }
 
+// anyWaits reports whether a request waits that comes before a new one. LOCKS: mu is held.
+func (t *turns) anyWaits(continued bool) bool {
+	if !continued {
+		return len(t.waiting) > 0
+	}
+	return slices.ContainsFunc(t.waiting, func(m uint16) bool { return len(t.marketplaces[m].continued) > 0 })
+}
+
+// enqueue adds a request. LOCKS: mu is held.
+func (t *turns) enqueue(marketplace uint16, given chan struct{}, continued bool) {
+	d := t.demandOf(marketplace)
+	if len(d.continued)+len(d.begin) == 0 {
+		t.waiting = append(t.waiting, marketplace)
+	}
+	if continued {
+		d.continued = append(d.continued, given)
+	} else {
+		d.begin = append(d.begin, given)
+	}
+}
+
 // withdraw gives up waiting. A turn that was given meanwhile goes to the next.
 func (t *turns) withdraw(marketplace uint16, given chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at := slices.Index(t.begun, given); at >= 0 {
-		t.begun = slices.Delete(t.begun, at, at+1)
+	d := t.demandOf(marketplace)
+	is := func(c chan struct{}) bool { return c == given }
+	before := len(d.continued) + len(d.begin)
+	d.continued = slices.DeleteFunc(d.continued, is)
+	d.begin = slices.DeleteFunc(d.begin, is)
+	if len(d.continued)+len(d.begin) == before {
+		t.free()
 		return
 	}
-	at := slices.Index(t.queues[marketplace], given)
-	if at < 0 {
-		t.taken--
-		t.pass()
-		return
-	}
-	t.queues[marketplace] = slices.Delete(t.queues[marketplace], at, at+1)
-	if len(t.queues[marketplace]) == 0 {
-		delete(t.queues, marketplace)
-		t.order = slices.DeleteFunc(t.order, func(m uint16) bool { return m == marketplace })
+	t.dropEmpty(marketplace, d)
+}
+
+// dropEmpty removes a marketplace without waiting requests from those that wait. LOCKS: mu is held.
+func (t *turns) dropEmpty(marketplace uint16, d *demand) {
+	if len(d.continued)+len(d.begin) == 0 {
+		t.waiting = slices.DeleteFunc(t.waiting, func(m uint16) bool { return m == marketplace })
 	}
 }
 
-// give gives a turn back.
-func (t *turns) give() {
+// give returns a turn that a marketplace has used for so long. It is free after its rest.
+func (t *turns) give(marketplace uint16, used time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.taken--
-	t.pass()
-}
-
-// giveAfter gives a turn back that was used for so long, with traffic after a rest.
-func (t *turns) giveAfter(used time.Duration) {
-	t.mu.Lock()
-	rests := used >= restMin && t.limit() < t.idle
-	t.mu.Unlock()
-	if rests {
-		time.AfterFunc(min(used, restMax), t.give)
+	d := t.demandOf(marketplace)
+	t.used += used
+	d.used, d.at = t.attained(d)+used.Seconds(), t.load.now()
+	if rest := t.rest(used); rest > 0 {
+		time.AfterFunc(rest, func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.free()
+		})
 		return
 	}
-	t.give()
+	t.free()
 }
 
-// pass gives free turns to those who wait. LOCKS: mu is held.
-func (t *turns) pass() {
-	for len(t.begun) > 0 && t.taken < t.limit() {
-		t.taken++
-		close(t.begun[0])
-		t.begun = t.begun[1:]
+// rest returns how long a turn rests after it was used. LOCKS: mu is held.
+func (t *turns) rest(used time.Duration) time.Duration {
+	now := t.load.level()
+	if now == quiet {
+		t.owed = 0
+		return 0
 	}
-	for len(t.order) > 0 && t.taken < t.limit() {
-		m := t.order[0]
-		t.order = t.order[1:]
-		next := t.queues[m][0]
-		if t.queues[m] = t.queues[m][1:]; len(t.queues[m]) > 0 {
-			t.order = append(t.order, m)
-		} else {
-			delete(t.queues, m)
+	t.owed += used
+	if t.owed < restMin {
+		return 0
+	}
+	factor := 1.0
+	if now == busy {
+		factor = max(factor, float64(t.turnsAt(now))/(t.share*float64(t.cpus))-1)
+	}
+	rest := min(time.Duration(factor*float64(t.owed)), restMax)
+	t.owed = 0
+	return rest
+}
+
+// free gives the turns that are free to requests that wait, after one more has become free. LOCKS: mu is held.
+func (t *turns) free() {
+	t.taken--
+	for len(t.waiting) > 0 && t.taken < t.limit() {
+		m := t.next()
+		d := t.marketplaces[m]
+		queue := &d.begin
+		if len(d.continued) > 0 {
+			queue = &d.continued
 		}
+		given := (*queue)[0]
+		*queue = (*queue)[1:]
+		t.dropEmpty(m, d)
 		t.taken++
-		close(next)
+		close(given)
 	}
 }
 
-// limit is how many turns there are now. LOCKS: mu is held.
-func (t *turns) limit() int {
-	if now := t.now(); now.Sub(t.sampled) >= trafficWindow {
-		counted := t.traffic()
-		t.moving, t.counted, t.sampled = counted != t.counted, counted, now
+// next returns the marketplace whose request gets a turn. LOCKS: mu is held, and a request waits.
+func (t *turns) next() uint16 {
+	best, least, continues := uint16(0), math.Inf(1), false
+	for _, m := range t.waiting {
+		d := t.marketplaces[m]
+		c := len(d.continued) > 0
+		if used := t.attained(d); c && !continues || c == continues && used < least {
+			best, least, continues = m, used, c
+		}
 	}
-	if t.moving {
-		return t.busy
-	}
-	return t.idle
+	return best
 }
 
-// Turn is the right of one management request to use a CPU. It belongs to one goroutine. A nil Turn is always held.
-type Turn struct {
-	turns       *turns
-	marketplace uint16
-	held        bool
-	begun       bool // It was held before.
-	since       time.Time
+// attained returns the seconds of CPU time that a marketplace has used lately.
+func (t *turns) attained(d *demand) float64 {
+	return d.used * math.Exp2(-t.load.now().Sub(d.at).Seconds()/usageHalfLife.Seconds())
 }
 
-// NewTurn returns the turn of a request, not taken yet. That of a nil Scheduler is nil.
-func (s *Scheduler) NewTurn(marketplace uint16) *Turn {
-	if s == nil {
-		return nil
+// demandOf returns the demand of a marketplace. LOCKS: mu is held.
+func (t *turns) demandOf(marketplace uint16) *demand {
+	d := t.marketplaces[marketplace]
+	if d == nil {
+		d = &demand{at: t.load.now()}
+		t.marketplaces[marketplace] = d
 	}
-	return &Turn{turns: s.turns, marketplace: marketplace}
+	return d
 }
 
-// Take waits until the request may use a CPU. An error is that of ctx, and then it may not.
-func (t *Turn) Take(ctx context.Context) error {
-	if t == nil || t.held {
-		return nil
-	}
-	if err := t.turns.take(ctx, t.marketplace, t.begun); err != nil {
-		return err
-	}
-	t.held, t.begun, t.since = true, true, t.turns.now()
-	return nil
-}
+// limit returns how many turns there are now. LOCKS: mu is held.
+func (t *turns) limit() int { return t.turnsAt(t.load.level()) }
 
-// Give gives the turn back, if it is held.
-func (t *Turn) Give() {
-	if t != nil && t.held {
-		t.held = false
-		t.turns.giveAfter(t.turns.now().Sub(t.since))
+// turnsAt returns how many turns there are at a level of load.
+func (t *turns) turnsAt(l level) int {
+	if l == quiet {
+		return t.cpus
 	}
-}
-
-type turnKey struct{}
-
-// WithTurn returns a context whose work uses the turn of a request.
-func WithTurn(ctx context.Context, t *Turn) context.Context {
-	return context.WithValue(ctx, turnKey{}, t)
-}
-
-// TurnOf returns the turn of the request that a context belongs to, or nil.
-func TurnOf(ctx context.Context) *Turn {
-	t, _ := ctx.Value(turnKey{}).(*Turn)
-	return t
-}
-
-// Waiting gives the turn of a request back while the request waits for something else than a CPU, such as a commit. The
-// function that it returns takes the turn again; it returns without one after resumeMax, or when ctx has ended.
-func Waiting(ctx context.Context) (resume func()) {
-	t := TurnOf(ctx)
-	if t == nil || !t.held {
-		return func() {}
-	}
-	t.Give()
-	return func() {
-		ctx, cancel := context.WithTimeout(ctx, resumeMax)
-		defer cancel()
-		_ = t.Take(ctx) // Without one the request goes on and ends.
-	}
+	return max(1, t.cpus-1)
 }

@@ -25,7 +25,7 @@ func (f *fixture) note(name string) {
 
 func newFixture() *fixture {
 	f := &fixture{Scheduler: NewScheduler(SchedulerConfig{SchedulerLimits: SchedulerDefaults})}
-	f.turns.busy, f.turns.idle = 1, 1
+	f.turns.cpus = 1
 	return f
 }
 
@@ -41,22 +41,68 @@ func (f *fixture) ask(ctx context.Context, marketplace uint16, name string, keep
 	turn.Give()
 }
 
-// TestTurnsRotateByMarketplace checks that one request computes at a time, and that a marketplace with many requests delays
-// another by one of them.
-func TestTurnsRotateByMarketplace(t *testing.T) {
+// TestTurnsGoToTheLeastUse checks that one request computes at a time, and that the next is one of the marketplace that has
+// computed least, so that the single request of a marketplace waits for one of another with many.
+func TestTurnsGoToTheLeastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
 		for _, r := range []struct {
 			marketplace uint16
 			name        string
-		}{{1, "a0"}, {1, "a1"}, {1, "a2"}, {1, "a3"}, {2, "b0"}, {2, "b1"}, {3, "c0"}} {
-			go f.ask(t.Context(), r.marketplace, r.name, time.Millisecond)
+			keep        time.Duration
+		}{
+			{1, "a0", 3 * time.Millisecond}, {1, "a1", time.Millisecond}, {1, "a2", time.Millisecond}, {2, "b0", 2 * time.Millisecond},
+			{2, "b1", 2 * time.Millisecond}, {3, "c0", time.Millisecond},
+		} {
+			go f.ask(t.Context(), r.marketplace, r.name, r.keep)
 			synctest.Wait()
 		}
-		began := time.Now()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if got, want := strings.Join(f.order, " "), "a0 a1 b0 c0 a2 b1 a3"; got != want || time.Since(began) != time.Second {
+		if got, want := strings.Join(f.order, " "), "a0 b0 c0 b1 a1 a2"; got != want {
+			t.Errorf("turns of %s, want %s", got, want)
+		}
+		if waiting, used := f.Turns(); waiting != 0 || used != 10*time.Millisecond {
+			t.Errorf("%d waiting, %v used", waiting, used)
+		}
+		// A minute later the use counts for almost nothing: a thousandth of what is used then decides.
+		time.Sleep(time.Minute)
+		f.order = nil
+		go f.ask(t.Context(), 4, "d0", time.Millisecond)
+		synctest.Wait()
+		go f.ask(t.Context(), 4, "d1", time.Millisecond)
+		synctest.Wait()
+		go f.ask(t.Context(), 1, "a3", time.Millisecond)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := strings.Join(f.order, " "), "d0 a3 d1"; got != want {
+			t.Errorf("after a minute turns of %s, want %s", got, want)
+		}
+	})
+}
+
+// TestContinuedRequestsComeFirst checks that a request that has waited for a commit gets the next turn, also if its marketplace
+// has computed more than that of a request that begins.
+func TestContinuedRequestsComeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		turn := f.NewTurn(1)
+		ctx := WithTurn(t.Context(), turn)
+		if err := turn.Take(ctx); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		resume := Waiting(ctx)
+		go f.ask(t.Context(), 2, "b", time.Millisecond)
+		synctest.Wait()
+		go f.ask(t.Context(), 3, "c", time.Millisecond)
+		synctest.Wait()
+		resume()
+		f.note("a")
+		turn.Give()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := strings.Join(f.order, " "), "b a c"; got != want {
 			t.Errorf("turns of %s, want %s", got, want)
 		}
 	})
@@ -83,8 +129,8 @@ func TestTurnsOfRequestsThatEnd(t *testing.T) {
 		if got, want := strings.Join(f.order, " "), "a b gone c gone d"; got != want && got != "a c gone b gone d" {
 			t.Errorf("turns of %s, want %s", got, want)
 		}
-		if f.turns.taken != 0 || len(f.turns.order) != 0 || len(f.turns.queues) != 0 {
-			t.Errorf("%d taken, %v waiting", f.turns.taken, f.turns.queues)
+		if waiting, _ := f.Turns(); f.turns.taken != 0 || waiting != 0 || len(f.turns.waiting) != 0 {
+			t.Errorf("%d taken, %v waiting", f.turns.taken, f.turns.waiting)
 		}
 	})
 }
@@ -100,7 +146,7 @@ func TestWaitingGivesTheTurnBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		resume := Waiting(ctx)
-		go f.ask(t.Context(), 2, "b", 10*time.Second)
+		go f.ask(t.Context(), 2, "b", time.Minute)
 		synctest.Wait()
 		began := time.Now()
 		resume()
@@ -108,7 +154,7 @@ func TestWaitingGivesTheTurnBack(t *testing.T) {
 			t.Errorf("%v, went on after %v, held %t", f.order, took, turn.held)
 		}
 		turn.Give() // The turn is not held, so this has no effect.
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if err := turn.Take(ctx); err != nil || !turn.held || f.turns.taken != 1 {
 			t.Errorf("%v, held %t, %d taken", err, turn.held, f.turns.taken)
@@ -120,26 +166,34 @@ func TestWaitingGivesTheTurnBack(t *testing.T) {
 	})
 }
 
-// TestTurnsFollowTraffic checks that there is one turn fewer while there is traffic.
-func TestTurnsFollowTraffic(t *testing.T) {
+// TestLoad checks the levels of load and the number of turns at each: one fewer with traffic.
+func TestLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		traffic := uint64(0)
-		f := newTurns(2, func() uint64 { return traffic }, time.Now)
-		limit := func(want int) {
+		answered := uint64(0)
+		f := newTurns(2, DefaultShare, func() uint64 { return answered }, time.Now)
+		at := func(what string, want level, turns int) {
 			t.Helper()
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if got := f.limit(); got != want {
-				t.Errorf("%d turns, want %d", got, want)
+			if got, limit := f.load.level(), f.limit(); got != want || limit != turns {
+				t.Errorf("%s: level %d and %d turns, want %d and %d", what, got, limit, want, turns)
 			}
 		}
-		limit(2)
-		traffic++
-		limit(2) // The traffic is not read again before the window is over.
-		time.Sleep(trafficWindow)
-		limit(1)
-		time.Sleep(trafficWindow)
-		limit(2)
+		const enough = 2 * busyRate * uint64(loadWindow) / uint64(time.Second)
+		at("at the start", quiet, 2)
+		answered++
+		at("within the window", quiet, 2)
+		time.Sleep(loadWindow)
+		at("after one request", served, 1)
+		answered += enough
+		time.Sleep(loadWindow)
+		at("after many", busy, 1)
+		answered += enough - 1
+		time.Sleep(loadWindow)
+		at("after one fewer", served, 1)
+		answered += enough
+		time.Sleep(2 * loadWindow)
+		at("after as many in twice the time", served, 1)
+		time.Sleep(loadWindow)
+		at("after none", quiet, 2)
 	})
 }
 
@@ -155,34 +209,51 @@ func TestNoTurns(t *testing.T) {
 	turn.Give()
 }
 
-// TestTurnsRest checks that with traffic a turn is free again only after the time for which it was used, at most restMax, and
-// that without traffic, or after a short use, it is free at once.
+// TestTurnsRest checks how long the next request waits for a turn: with traffic as long as the turn was used, on a busy node
+// until the use is the share of the CPUs, at most restMax, and not at all without traffic.
 func TestTurnsRest(t *testing.T) {
-	for _, c := range []struct {
-		traffic    bool
+	for name, c := range map[string]struct {
+		cpus       int
+		now        level
 		used, want time.Duration
 	}{
-		{true, 10 * time.Millisecond, 10 * time.Millisecond}, {true, time.Second, restMax}, {true, restMin - 1, 0}, {false, 10 * time.Millisecond, 0},
+		"without traffic":           {2, quiet, 10 * time.Millisecond, 0},
+		"with traffic":              {2, served, 10 * time.Millisecond, 10 * time.Millisecond},
+		"busy, 1 turn of 2 CPUs":    {2, busy, 10 * time.Millisecond, 90 * time.Millisecond},
+		"busy, 1 CPU":               {1, busy, 10 * time.Millisecond, 190 * time.Millisecond},
+		"busy, 15 turns of 16 CPUs": {16, busy, 8 * time.Millisecond, 142 * time.Millisecond},
+		"the longest":               {2, busy, time.Second, restMax},
+		"too short for a rest":      {2, busy, restMin - 1, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			traffic := uint64(0)
-			s := NewScheduler(SchedulerConfig{SchedulerLimits: SchedulerDefaults, Traffic: func() uint64 { traffic++; return traffic }})
-			s.turns.busy, s.turns.idle = 1, 2
-			if !c.traffic {
-				s.turns.traffic = func() uint64 { return 0 }
-				s.turns.idle = 1
-			}
-			time.Sleep(trafficWindow)
-			first, second := s.NewTurn(1), s.NewTurn(1)
-			if err := first.Take(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(c.used)
-			first.Give()
+			f := newTurns(c.cpus, DefaultShare, nil, time.Now)
+			f.load.last, f.load.sampled = c.now, time.Now().Add(time.Hour) // It is not sampled again.
+			f.taken = f.limit()
+			f.give(1, c.used)
 			began := time.Now()
-			if err := second.Take(t.Context()); err != nil || time.Since(began) != c.want {
-				t.Errorf("%+v: the next got it after %v, %v", c, time.Since(began), err)
+			if err := f.take(t.Context(), 1, false); err != nil || time.Since(began) != c.want {
+				t.Errorf("%s: a turn after %v, %v, want %v", name, time.Since(began), err, c.want)
 			}
 		})
 	}
+}
+
+// TestShortUsesOweARest checks that a thousand short uses rest as long together as one long use would.
+func TestShortUsesOweARest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTurns(2, DefaultShare, nil, time.Now)
+		f.load.last, f.load.sampled = busy, time.Now().Add(time.Hour)
+		began, each := time.Now(), restMin/4
+		for range 1_000 {
+			if err := f.take(t.Context(), 1, false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(each)
+			f.give(1, each)
+		}
+		// The last four rest after the loop.
+		if took, want := time.Since(began), 1_000*each*10-4*each*9; took != want {
+			t.Errorf("it took %v, want %v", took, want)
+		}
+	})
 }

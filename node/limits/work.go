@@ -86,8 +86,8 @@ func (w *Work) endSlice() {
 		return
 	}
 	w.turn = false
-	w.scheduler.turns.give()
 	took := w.scheduler.config.Now().Sub(w.began)
+	w.scheduler.turns.give(w.usage.marketplace, took)
 	w.busy += took
 	w.scheduler.spend(w.usage, w.kind, took)
 }

@@ -117,6 +117,8 @@ var nodeGauges = []gauge[Node]{
 	{clockOffset.desc(), level, func(n *Node) float64 { return n.ClockOffset.Seconds() }},
 	{clockWrong.desc(), level, func(n *Node) float64 { return flag(n.ClockWrong) }},
 	{auditWaiting.desc(), level, func(n *Node) float64 { return float64(n.AuditWaiting) }},
+	{turnsWaiting.desc(), level, func(n *Node) float64 { return float64(n.Turns.Waiting) }},
+	{turnsCPU.desc(), total, func(n *Node) float64 { return n.Turns.CPU.Seconds() }},
 	{memoryLimit.desc(), level, func(n *Node) float64 { return float64(n.Memory.Limit) }},
 	{bodyBytes.desc(), level, func(n *Node) float64 { return float64(n.Memory.Bodies) }},
 	{bodyBytesMax.desc(), level, func(n *Node) float64 { return float64(n.Memory.BodiesMax) }},

@@ -130,6 +130,12 @@ var (
 	backgroundCPU     = definition{"gavel_background_cpu_seconds_total", "CPU time of background requests, by kind.", []string{"kind"}}
 )
 
+// All management requests, read from the node at each scrape.
+var (
+	turnsWaiting = definition{"gavel_management_cpu_waiting", "Management requests that wait for a CPU, because auctions and other management requests come first.", nil}
+	turnsCPU     = definition{"gavel_management_cpu_seconds_total", "CPU time of management requests, background requests included.", nil}
+)
+
 // The audit log, read from the node at each scrape.
 var auditWaiting = definition{"gavel_audit_entries_waiting", "Entries of the audit log whose outcome is not written yet.", nil}
 

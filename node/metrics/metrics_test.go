@@ -179,6 +179,7 @@ func TestNodeMetrics(t *testing.T) {
 			Mails:   &metrics.Mails{Queued: 5, Sent: 3, Retried: 2, Failed: 1},
 			Market:  metrics.Market{Version: 9}, AuditWaiting: 3,
 			Background: []metrics.Background{{Kind: "report", Running: 1, Waiting: 2, Refused: 3, CPU: 4 * time.Second}},
+			Turns:      metrics.Turns{Waiting: 5, CPU: 6 * time.Second},
 		}
 	})
 	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
@@ -203,6 +204,7 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_mails_queued_total 5`, `gavel_mails_total{result="sent"} 3`, `gavel_mails_total{result="retried"} 2`, `gavel_mails_total{result="failed"} 1`,
 		`gavel_background_running{kind="report"} 1`, `gavel_background_waiting{kind="report"} 2`,
 		`gavel_background_refused_total{kind="report"} 3`, `gavel_background_cpu_seconds_total{kind="report"} 4`,
+		`gavel_management_cpu_waiting 5`, `gavel_management_cpu_seconds_total 6`,
 		`gavel_management_requests_total{operation="list_campaigns",status="200"} 1`,
 	)
 }

@@ -25,6 +25,7 @@ type Node struct {
 	Listeners  []Listener
 	Memory     Memory
 	Background []Background // By kind.
+	Turns      Turns
 
 	ClockOffset time.Duration // How far the clock is ahead of the median of the members.
 	ClockWrong  bool
@@ -96,6 +97,12 @@ type Background struct {
 	Running, Waiting int
 	Refused          uint64
 	CPU              time.Duration
+}
+
+// Turns is the use of CPUs by management requests, reports among them.
+type Turns struct {
+	Waiting int
+	CPU     time.Duration
 }
 
 // Mails counts mails that were queued, and attempts to send them by result.

@@ -1,0 +1,87 @@
+package limits
+
+import (
+	"context"
+	"time"
+)
+
+// resumeMax is how long a request waits to continue after it has waited for something else. BOUND: it may hold what another
+// request waits for with a turn; then one runs more than there are turns.
+const resumeMax = 10 * time.Second
+
+// Turn is the right of one management request to use a CPU. It belongs to one goroutine. A nil Turn is always held.
+type Turn struct {
+	turns       *turns
+	marketplace uint16
+	held        bool
+	begun       bool // It was held before.
+	since       time.Time
+}
+
+// NewTurn returns the turn of a request, not taken yet. That of a nil Scheduler is nil.
+func (s *Scheduler) NewTurn(marketplace uint16) *Turn {
+	if s == nil {
+		return nil
+	}
+	return &Turn{turns: s.turns, marketplace: marketplace}
+}
+
+// Take waits until the request may use a CPU. An error is that of ctx, and then it may not.
+func (t *Turn) Take(ctx context.Context) error {
+	if t == nil || t.held {
+		return nil
+	}
+	if err := t.turns.take(ctx, t.marketplace, t.begun); err != nil {
+		return err
+	}
+	t.held, t.begun, t.since = true, true, t.turns.load.now()
+	return nil
+}
+
+// Give returns the turn if it is held.
+func (t *Turn) Give() {
+	if t != nil && t.held {
+		t.held = false
+		t.turns.give(t.marketplace, t.turns.load.now().Sub(t.since))
+	}
+}
+
+// Turns returns how many management requests wait for a turn, and the time for which turns were used since the start. That of
+// reports, explanations and forecasts is included.
+func (s *Scheduler) Turns() (waiting int, used time.Duration) {
+	s.turns.mu.Lock()
+	defer s.turns.mu.Unlock()
+	for _, m := range s.turns.waiting {
+		d := s.turns.marketplaces[m]
+		waiting += len(d.continued) + len(d.begin)
+	}
+	return waiting, s.turns.used
+}
+
+type turnKey struct{}
+
+// WithTurn returns a context whose work uses the turn of a request.
+func WithTurn(ctx context.Context, t *Turn) context.Context {
+	return context.WithValue(ctx, turnKey{}, t)
+}
+
+// TurnOf returns the turn of the request that a context belongs to, or nil.
+func TurnOf(ctx context.Context) *Turn {
+	t, _ := ctx.Value(turnKey{}).(*Turn)
+	return t
+}
+
+// Waiting returns the turn of a request while the request waits for something else than a CPU, such as a commit. The
+// function that it returns takes the turn again; it returns without one after resumeMax, or when ctx has ended.
+func Waiting(ctx context.Context) (resume func()) {
+	t := TurnOf(ctx)
+	if t == nil || !t.held {
+		return func() {}
+	}
+	t.Give()
+	return func() {
+		ctx, cancel := context.WithTimeout(ctx, resumeMax)
+		defer cancel()
+		_ = t.Take(ctx) // Without one the request goes on and ends.
+	}
+}
