@@ -110,10 +110,10 @@ func (s service) authorize(ctx context.Context, in *OneVendor) (*authorizeOutput
 	return &authorizeOutput{Authorization{auth.SignVendorToken(st.CursorKey(), t, s.now()), true}}, nil
 }
 
-// vendorOf returns the vendor of the token from the catalog. A deleted vendor is refused.
-func vendorOf(ctx context.Context) (market.Vendor, error) {
-	v, err := storeOf(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
-	return v, resource.VendorErrorOf(err)
+// requireVendor refuses a request whose token names a vendor that was deleted from the catalog.
+func requireVendor(ctx context.Context) error {
+	_, err := storeOf(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
+	return resource.VendorErrorOf(err)
 }
 
 // Details are the currency and language of the dialog.
@@ -126,7 +126,7 @@ type Details struct {
 type detailsOutput struct{ Body Details }
 
 func details(ctx context.Context, _ *struct{}) (*detailsOutput, error) {
-	if _, err := vendorOf(ctx); err != nil {
+	if err := requireVendor(ctx); err != nil {
 		return nil, err
 	}
 	m := storeOf(ctx).Settings()
@@ -150,7 +150,7 @@ type budgetsOutput struct{ Body Budgets }
 const defaultClicks = 20
 
 func defaultBudget(ctx context.Context, _ *OneVendor) (*budgetsOutput, error) {
-	if _, err := vendorOf(ctx); err != nil {
+	if err := requireVendor(ctx); err != nil {
 		return nil, err
 	}
 	r, err := storeOf(ctx).BidRange(ctx)
