@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/bench/traffic"
-	"github.com/gavel-ads/gavel/loadtest/arrival"
-	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
@@ -26,10 +25,10 @@ type config struct {
 	auctionKey, manageKey string
 	node, dataParent      string // The binary of nodes that this run starts, and the directory for their data.
 	nodes, at             int    // How many nodes are started, and which one gets all requests, from 1; 0: all in turn.
-	plan                  arrival.Plan
+	plan                  driver.Plan
 	workers               int
 	seed                  uint64
-	slo                   []latency.SLO
+	slo                   []driver.SLO
 	pids                  []int
 	market                traffic.MarketSpec
 	terms                 shop.Terms
@@ -97,12 +96,12 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 }
 
 func (c *config) readPlan(rate string, duration time.Duration) (err error) {
-	c.plan, err = arrival.Parse(rate, duration)
+	c.plan, err = driver.ParsePlan(rate, duration)
 	return err
 }
 
 func (c *config) readSLO(text string) (err error) {
-	c.slo, err = latency.ParseSLO(text)
+	c.slo, err = driver.ParseSLO(text)
 	return err
 }
 

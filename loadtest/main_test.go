@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +27,7 @@ func run(t *testing.T, f *fake, args ...string) (code int, out outcome, errors s
 	return code, out, stderr.String()
 }
 
-func TestEveryScenarioAgreesWithTheBooks(t *testing.T) {
+func TestEveryScenarioAgreesWithTheReports(t *testing.T) {
 	for _, scenario := range []string{"auctions", "clicks", "mixed", "browse"} {
 		for _, rate := range []string{"0", "2000"} {
 			code, out, text := run(t, &fake{}, "--rate", rate, scenario)
@@ -109,20 +107,6 @@ func TestUsage(t *testing.T) {
 		if code := command(t.Context(), args, &stdout, &stderr); code != exitUsage || stderr.Len() == 0 {
 			t.Errorf("%s: exit %d, %q", name, code, stderr.String())
 		}
-	}
-}
-
-func TestProcessCPUOfThisProcess(t *testing.T) {
-	before := ownCPU()
-	for ownCPU()-before < 50*time.Millisecond {
-		runtime.Gosched() // The loop uses CPU time, whatever else runs on the machine.
-	}
-	got, err := processCPU(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if own := ownCPU(); got > own || got < 50*time.Millisecond {
-		t.Errorf("/proc says %v, getrusage %v", got, own)
 	}
 }
 

@@ -10,11 +10,9 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/bench/traffic"
-	"github.com/gavel-ads/gavel/loadtest/conn"
-	"github.com/gavel-ads/gavel/loadtest/fleet"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
 	"github.com/gavel-ads/gavel/loadtest/shop"
-	"github.com/gavel-ads/gavel/loadtest/verify"
 )
 
 // measureNode makes one run against the node of the configuration, or against nodes that it starts.
@@ -22,7 +20,7 @@ func measureNode(ctx context.Context, cfg *config, progress io.Writer) (result *
 	if cfg.node == "" {
 		return measure(ctx, cfg, progress)
 	}
-	nodes, err := fleet.Start(ctx, cfg.node, cfg.dataParent, cfg.nodes)
+	nodes, err := driver.StartFleet(ctx, cfg.node, cfg.dataParent, cfg.nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +30,7 @@ func measureNode(ctx context.Context, cfg *config, progress io.Writer) (result *
 }
 
 // useFleet directs the run to a fleet: to one of its nodes, or to all of them in turn.
-func (c *config) useFleet(f *fleet.Fleet) {
+func (c *config) useFleet(f *driver.Fleet) {
 	c.auctionKey, c.manageKey = f.AuctionKey, f.ManagementKey
 	c.auctionURLs, c.pids = nil, nil
 	for i, n := range f.Nodes {
@@ -48,7 +46,7 @@ func (c *config) dialer() func() (scenarios.Poster, error) {
 	var last atomic.Uint64
 	return func() (scenarios.Poster, error) {
 		url := c.auctionURLs[last.Add(1)%uint64(len(c.auctionURLs))]
-		return conn.New(url, c.auctionKey, c.timeout)
+		return driver.NewConn(url, c.auctionKey, c.timeout)
 	}
 }
 
@@ -78,9 +76,9 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 	if err := scenario.Prepare(ctx, env); err != nil {
 		return nil, err
 	}
-	var before verify.Totals
+	var before driver.Totals
 	if cfg.check {
-		if before, err = verify.Read(ctx, operator, time.Now()); err != nil {
+		if before, err = driver.ReadTotals(ctx, operator, time.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -94,7 +92,7 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 	}
 	if cfg.check {
 		say("reading the reports")
-		after, err := verify.Read(ctx, operator, time.Now())
+		after, err := driver.ReadTotals(ctx, operator, time.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -107,18 +105,18 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 // send sends the plan. Nothing else runs between the two readings of the CPU times.
 func send(ctx context.Context, cfg *config, scenario scenarios.Scenario, dial func() (scenarios.Poster, error)) (*outcome, error) {
 	result := &outcome{Scenario: cfg.scenario, Workers: cfg.workers}
-	serverBefore, err := processesCPU(cfg.pids)
+	serverBefore, err := driver.ProcessesCPU(cfg.pids)
 	if err != nil {
 		return nil, err
 	}
-	ownBefore := ownCPU()
+	ownBefore := driver.OwnCPU()
 	r := &runner{plan: cfg.plan, scenario: scenario, dial: dial}
 	start, tallies, err := r.run(ctx, cfg.workers)
 	if err != nil {
 		return nil, err
 	}
-	result.GeneratorCPU = ownCPU() - ownBefore
-	server, err := processesCPU(cfg.pids)
+	result.GeneratorCPU = driver.OwnCPU() - ownBefore
+	server, err := driver.ProcessesCPU(cfg.pids)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/verify"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 )
 
 // outcome is the report of a run. Durations are nanoseconds in JSON.
@@ -58,16 +58,16 @@ func (o *outcome) fill(start time.Time, t *tally) {
 }
 
 // compare compares the reports with everything that was acknowledged, repeats included.
-func (o *outcome) compare(before, after verify.Totals) {
+func (o *outcome) compare(before, after driver.Totals) {
 	o.Compared = true
 	o.Charged = after.ChargedClicks - before.ChargedClicks
-	o.Faults = append(o.Faults, verify.Compare(before, after, o.total.acked)...)
+	o.Faults = append(o.Faults, driver.CompareTotals(before, after, o.total.acked)...)
 }
 
 // lagMax is the p99 of how late idle workers wake above which the latencies are partly the generator's own.
 const lagMax = time.Millisecond
 
-// judge checks the targets.
+// checkTargets checks the targets.
 func (o *outcome) checkTargets(cfg *config) {
 	for _, s := range cfg.slo {
 		if !s.Met(&o.total.latency) {

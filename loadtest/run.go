@@ -6,10 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/arrival"
-	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
-	"github.com/gavel-ads/gavel/loadtest/verify"
 )
 
 // checkEvery is how often an answer is decoded in full and checked. Checking all of them would make the generator the
@@ -19,11 +17,11 @@ const checkEvery = 512
 // tally is what one worker saw; tallies are added up after the run. INVARIANT: every request sent is counted in exactly
 // one of acknowledged, refused and unknown.
 type tally struct {
-	latency  latency.Histogram // From the intended send time to the answer, or to giving up; leaving those out would look faster.
-	lag      latency.Histogram // From the intended to the real send time, of requests that an idle worker waited for.
+	latency  driver.Histogram // From the intended send time to the answer, or to giving up; leaving those out would look faster.
+	lag      driver.Histogram // From the intended to the real send time, of requests that an idle worker waited for.
 	sent     int64
 	status   map[int]int64 // Answers by status; 0: there was no answer.
-	acked    verify.Acknowledged
+	acked    driver.Acknowledged
 	others   int64 // Page views and purchases acknowledged.
 	checked  int64
 	wrong    []string
@@ -34,7 +32,7 @@ type tally struct {
 
 // runner sends one plan with many workers.
 type runner struct {
-	plan     arrival.Plan
+	plan     driver.Plan
 	scenario scenarios.Scenario
 	dial     func() (scenarios.Poster, error)
 	next     atomic.Int64 // The number of the next request of an open-loop plan.
@@ -138,9 +136,9 @@ func (t *tally) check(req *scenarios.Request, answer []byte) {
 	t.checked++
 	var err error
 	if req.Path == scenarios.AuctionsPath {
-		_, err = verify.Auctions(req.Body, answer)
+		_, err = driver.CheckAuctions(req.Body, answer)
 	} else {
-		err = verify.Events(answer)
+		err = driver.CheckEvents(answer)
 	}
 	if err != nil && len(t.wrong) < wrongMax {
 		t.wrong = append(t.wrong, err.Error())

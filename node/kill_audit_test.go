@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/gavel-ads/gavel/loadtest/conn"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
@@ -53,7 +53,7 @@ func (c *crash) resend(bodies []*body) []string {
 	c.history.mu.Unlock()
 	faults := make(chan string, faultsMax)
 	var count atomic.Int64
-	c.load.each(c.t, bodies, func(conn *conn.Conn, b *body) error {
+	c.load.each(c.t, bodies, func(conn *driver.Conn, b *body) error {
 		lost, err := lostEvents(conn, b)
 		for _, id := range lost {
 			count.Add(1)
@@ -76,7 +76,7 @@ func (c *crash) resend(bodies []*body) []string {
 }
 
 // lostEvents resends one body and returns the events that the answer does not call duplicates.
-func lostEvents(c *conn.Conn, b *body) ([]string, error) {
+func lostEvents(c *driver.Conn, b *body) ([]string, error) {
 	status, answer, err := c.Post("/v2/events?detail=true", b.text)
 	if err != nil || status != http.StatusOK {
 		return nil, fmt.Errorf("resending an acknowledged body: %d %.300s %w", status, answer, err)

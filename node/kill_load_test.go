@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/conn"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
@@ -82,7 +82,7 @@ func (l *load) stopAndKill(kill func()) {
 // resendUnknown resends every body of unknown outcome until it is acknowledged.
 func (l *load) resendUnknown(t testing.TB) {
 	t.Helper()
-	l.each(t, l.history.takeUnknown(), func(c *conn.Conn, b *body) error {
+	l.each(t, l.history.takeUnknown(), func(c *driver.Conn, b *body) error {
 		deadline := time.Now().Add(resendMax)
 		for {
 			status, answer, err := c.Post("/v2/events", b.text)
@@ -102,7 +102,7 @@ func (l *load) resendUnknown(t testing.TB) {
 }
 
 // each calls a function for every body, on several connections.
-func (l *load) each(t testing.TB, bodies []*body, do func(c *conn.Conn, b *body) error) {
+func (l *load) each(t testing.TB, bodies []*body, do func(c *driver.Conn, b *body) error) {
 	t.Helper()
 	const connections = 8
 	next := make(chan *body)
@@ -132,8 +132,8 @@ func (l *load) each(t testing.TB, bodies []*body, do func(c *conn.Conn, b *body)
 	group.Wait()
 }
 
-func (l *load) dial() (*conn.Conn, error) {
-	return conn.New(l.node.AuctionURL, l.node.Keys.AuctionKey, exchangeMax)
+func (l *load) dial() (*driver.Conn, error) {
+	return driver.NewConn(l.node.AuctionURL, l.node.Keys.AuctionKey, exchangeMax)
 }
 
 // worker is one connection of the storefront.
@@ -171,7 +171,7 @@ func (w *worker) run(strikeAt int, kill func()) error {
 }
 
 // step makes one exchange; ok is true when it was answered.
-func (w *worker) step(c *conn.Conn, strikeAt int, kill func()) (ok bool, err error) {
+func (w *worker) step(c *driver.Conn, strikeAt int, kill func()) (ok bool, err error) {
 	if len(w.fresh) == 0 {
 		return w.auction(c)
 	}
@@ -194,7 +194,7 @@ func (w *worker) step(c *conn.Conn, strikeAt int, kill func()) (ok bool, err err
 }
 
 // auction gets tokens. A failure does not matter, because an auction changes nothing.
-func (w *worker) auction(c *conn.Conn) (ok bool, err error) {
+func (w *worker) auction(c *driver.Conn) (ok bool, err error) {
 	var b strings.Builder
 	b.WriteString(`{"auctions":[`)
 	for i := range 3 {

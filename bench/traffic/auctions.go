@@ -44,8 +44,8 @@ func (a *Auctions) Append(dst []byte, n, ids, slots int) []byte {
 	return append(dst, `]}`...)
 }
 
-// appendIDs appends different random products by popularity. Popular products are drawn repeatedly, so after a few misses it
-// draws uniformly, and after more it takes the next product that is free. BOUND: that bounds the misses per id.
+// appendIDs appends different random products by popularity. Popular products are chosen repeatedly, so after a few misses it
+// chooses uniformly, and after more it takes the next product that is free. BOUND: that bounds the misses per id.
 func (a *Auctions) appendIDs(dst []byte, ids int) []byte {
 	clear(a.seen)
 	ids = min(ids, len(a.products))

@@ -11,15 +11,14 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/conn"
-	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 )
 
 // bare is a server that does nothing, to which the same client as the storefront's sends requests in the same seconds. The machine, not the
 // node, causes what its p99 rises by in windows with attackers.
 type bare struct {
 	listener net.Listener
-	latency  []latency.Histogram
+	latency  []driver.Histogram
 }
 
 func newBare(windows int) (*bare, error) {
@@ -27,7 +26,7 @@ func newBare(windows int) (*bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bare{l, make([]latency.Histogram, windows)}
+	b := &bare{l, make([]driver.Histogram, windows)}
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -63,7 +62,7 @@ const bareEvery = 5 * time.Millisecond
 
 // run sends one request every bareEvery until the last window ends. Latencies count from the intended time like the storefront's.
 func (b *bare) run(ctx context.Context, start time.Time, windows []window) error {
-	c, err := conn.New("http://"+b.listener.Addr().String(), "none", answerMax)
+	c, err := driver.NewConn("http://"+b.listener.Addr().String(), "none", answerMax)
 	if err != nil {
 		return err
 	}

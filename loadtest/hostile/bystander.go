@@ -13,8 +13,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
-	"github.com/gavel-ads/gavel/loadtest/latency"
 )
 
 const (
@@ -35,7 +35,7 @@ type bystander struct {
 	count    int
 	marks    []string
 	done     map[string]*attempts
-	changes  latency.Histogram
+	changes  driver.Histogram
 }
 
 // attempts counts the operations of one kind. Those counted as Attacked were made in windows with attackers.

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
-	"github.com/gavel-ads/gavel/loadtest/latency"
 )
 
 // goodReport is the report of a run in which every promise held and was exercised.
 func goodReport() *report {
 	q := func(d time.Duration) quantiles {
-		var h, b latency.Histogram
+		var h, b driver.Histogram
 		for range 1_000 {
 			h.Record(d)
 			b.Record(time.Millisecond)
@@ -128,7 +128,7 @@ func TestPairs(t *testing.T) {
 	if m := median([]float64{1, 3}); m != 3 {
 		t.Errorf("the median of two is %v", m)
 	}
-	auctions, bare := make([]latency.Histogram, 3), make([]latency.Histogram, 3)
+	auctions, bare := make([]driver.Histogram, 3), make([]driver.Histogram, 3)
 	for i, d := range []time.Duration{10, 40, 20} {
 		auctions[i].Record(d * time.Millisecond)
 		bare[i].Record(time.Millisecond)

@@ -14,8 +14,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
-	"github.com/gavel-ads/gavel/loadtest/latency"
 )
 
 // report is the result of a run. Durations are nanoseconds in JSON.
@@ -80,10 +80,10 @@ type quantiles struct {
 	Count             int64
 	P50, P99, P999    time.Duration
 	BareP50, BareP99  time.Duration
-	histogram, bareOf *latency.Histogram
+	histogram, bareOf *driver.Histogram
 }
 
-func quantilesOf(auctions, bare *latency.Histogram) quantiles {
+func quantilesOf(auctions, bare *driver.Histogram) quantiles {
 	return quantiles{
 		auctions.Count(), auctions.Quantile(.5), auctions.Quantile(.99), auctions.Quantile(.999),
 		bare.Quantile(.5), bare.Quantile(.99), auctions, bare,
@@ -112,7 +112,7 @@ func (rep *report) fill(windows []window, t *tally, b *bare, by *bystander) {
 	rep.Auctions, rep.EventBodies, rep.Refused, rep.Checked, rep.Lag = t.auctions, t.events, t.refused, t.checked, t.lag.Quantile(.99)
 	rep.EventsUnsent = t.unsent
 	rep.Bystander, rep.BystanderChange = by.done, by.changes.Max()
-	var all [2][2]latency.Histogram // First without, then with attackers; first of auctions, then of the bare server.
+	var all [2][2]driver.Histogram // First without, then with attackers; first of auctions, then of the bare server.
 	for i, w := range windows {
 		k := 0
 		if w.Attack {
@@ -127,8 +127,8 @@ func (rep *report) fill(windows []window, t *tally, b *bare, by *bystander) {
 }
 
 // pairOf compares the middle one of three windows with the other two together.
-func pairOf(auctions, bare []latency.Histogram) pair {
-	var calm, calmBare latency.Histogram
+func pairOf(auctions, bare []driver.Histogram) pair {
+	var calm, calmBare driver.Histogram
 	for _, i := range []int{0, 2} {
 		calm.Merge(&auctions[i])
 		calmBare.Merge(&bare[i])

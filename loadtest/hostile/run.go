@@ -15,11 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/arrival"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
 	"github.com/gavel-ads/gavel/loadtest/shop"
-	"github.com/gavel-ads/gavel/loadtest/verify"
 )
 
 // run is one run, from the start of the node to the report.
@@ -113,7 +112,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 		}
 	}
 	r.rep.Rate = rate
-	plan, err := arrival.Parse(strconv.FormatFloat(rate, 'f', 1, 64), r.windows[len(r.windows)-1].End)
+	plan, err := driver.ParsePlan(strconv.FormatFloat(rate, 'f', 1, 64), r.windows[len(r.windows)-1].End)
 	if err != nil {
 		return err
 	}
@@ -151,7 +150,7 @@ func (r *run) peak(ctx context.Context) (float64, error) {
 
 // measure runs the windows and then compares what was acknowledged with what the node has.
 func (r *run) measure(ctx context.Context) error {
-	before, err := verify.Read(ctx, r.operator, time.Now())
+	before, err := driver.ReadTotals(ctx, r.operator, time.Now())
 	if err != nil {
 		return err
 	}
@@ -264,7 +263,7 @@ func (r *run) progress(ctx context.Context, start time.Time) {
 
 // finish resolves unknown outcomes and reads reports and audit logs. When something cannot be read, the report says so, and its check is
 // violated.
-func (r *run) finish(ctx context.Context, total *tally, before verify.Totals) {
+func (r *run) finish(ctx context.Context, total *tally, before driver.Totals) {
 	rep := r.rep
 	_, most, samples, killed := r.sampler.read()
 	rep.Samples, rep.PeakRSS, rep.PeakFiles, rep.Killed = samples, max(most.RSS, most.Peak), most.Files, killed
@@ -278,12 +277,12 @@ func (r *run) finish(ctx context.Context, total *tally, before verify.Totals) {
 		return
 	}
 	rep.Events = total.acked.Impressions + total.acked.Clicks
-	after, err := verify.Read(ctx, r.operator, time.Now())
+	after, err := driver.ReadTotals(ctx, r.operator, time.Now())
 	if err != nil {
 		rep.EventsNote = err.Error()
 		return
 	}
-	rep.EventsRead, rep.EventsDiffer = true, verify.Compare(before, after, total.acked)
+	rep.EventsRead, rep.EventsDiffer = true, driver.CompareTotals(before, after, total.acked)
 	r.audits(ctx)
 }
 

@@ -12,21 +12,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/arrival"
-	"github.com/gavel-ads/gavel/loadtest/conn"
-	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
-	"github.com/gavel-ads/gavel/loadtest/verify"
 )
 
 // tally is what one worker, or all of them together, saw. There is one histogram for each window, of auctions only.
 type tally struct {
-	latency  []latency.Histogram
-	lag      latency.Histogram // How late idle workers woke: the generator's own error.
-	auctions map[int]int64     // Answers to auctions by status; 0: there was no answer.
-	events   map[int]int64     // Answers to bodies of events by status.
-	unsent   int64             // Bodies of events for which no connection was free; see eventBacklog.
-	acked    verify.Acknowledged
+	latency  []driver.Histogram
+	lag      driver.Histogram // How late idle workers woke: the generator's own error.
+	auctions map[int]int64    // Answers to auctions by status; 0: there was no answer.
+	events   map[int]int64    // Answers to bodies of events by status.
+	unsent   int64            // Bodies of events for which no connection was free; see eventBacklog.
+	acked    driver.Acknowledged
 	others   int64
 	unknown  []scenarios.Request // Copies of bodies that are repeated until they are acknowledged.
 	refused  []string
@@ -34,14 +31,14 @@ type tally struct {
 }
 
 func newTally(windows int) *tally {
-	return &tally{latency: make([]latency.Histogram, windows), auctions: map[int]int64{}, events: map[int]int64{}}
+	return &tally{latency: make([]driver.Histogram, windows), auctions: map[int]int64{}, events: map[int]int64{}}
 }
 
 // storefront sends an open-loop plan for the whole run: a request is due at its time whether or not those before it were answered, and its
 // latency counts from that time. Auctions and events have separate connections, as in a shop, where no shopper waits until an event is
 // reported: an event waits for a commit, and on shared connections the latency of auctions would be that of commits.
 type storefront struct {
-	plan     arrival.Plan
+	plan     driver.Plan
 	windows  []window
 	scenario scenarios.Scenario
 	dial     func() (scenarios.Poster, error)
@@ -211,9 +208,9 @@ func (t *tally) check(r *scenarios.Request, answer []byte) {
 	t.checked++
 	var err error
 	if r.Path == scenarios.AuctionsPath {
-		_, err = verify.Auctions(r.Body, answer)
+		_, err = driver.CheckAuctions(r.Body, answer)
 	} else {
-		err = verify.Events(answer)
+		err = driver.CheckEvents(answer)
 	}
 	if err != nil {
 		t.refuse(err.Error())
@@ -313,7 +310,7 @@ func peakOf(ctx context.Context, s scenarios.Scenario, dial func() (scenarios.Po
 
 // dialer returns a function that opens connections to the auction listener.
 func dialer(n *node) func() (scenarios.Poster, error) {
-	return func() (scenarios.Poster, error) { return conn.New("http://"+n.auction, n.auctionKey, answerMax) }
+	return func() (scenarios.Poster, error) { return driver.NewConn("http://"+n.auction, n.auctionKey, answerMax) }
 }
 
 // answerMax is when a request of the storefront counts as not answered.

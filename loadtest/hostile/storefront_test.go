@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/arrival"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
 )
 
@@ -39,7 +39,7 @@ func (a *answers) Post(path string, _ []byte) (int, []byte, error) {
 
 func storefrontOf(t *testing.T, a *answers, start time.Time) *storefront {
 	t.Helper()
-	plan, err := arrival.Parse("1000", 200*time.Millisecond)
+	plan, err := driver.ParsePlan("1000", 200*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

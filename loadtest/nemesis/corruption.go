@@ -40,7 +40,7 @@ func (f *activeFault) corrupt() error {
 	return errors.Join(err, f.awaitAllVoters(f.ctx))
 }
 
-// corruptFile kills the node and flips bits in one of its files. Each kind of file is drawn as often as any other. It returns the path
+// corruptFile kills the node and flips bits in one of its files. Each kind of file is chosen as often as any other. It returns the path
 // of the file below the data directory.
 func (f *activeFault) corruptFile(node int) (name string, err error) {
 	n := f.w.Nodes[node]

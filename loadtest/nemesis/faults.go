@@ -48,7 +48,7 @@ type activeFault struct {
 	nodes  []int
 }
 
-// kinds are all kinds of faults by name. A weight says how often a kind is drawn; kinds that find more in a run of an hour have a
+// kinds are all kinds of faults by name. A weight says how often a kind is chosen; kinds that find more in a run of an hour have a
 // higher one.
 var kinds = map[string]kind{
 	"kill-one":        {processes, 3, 1, minorityFails, func(f *activeFault) error { return f.kill(f.randomNodes(1)) }},

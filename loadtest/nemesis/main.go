@@ -2,7 +2,7 @@
 
 // Command nemesis runs a cluster of real gavel processes, injects faults, and checks what the clients of the cluster saw.
 //
-// It builds networks and disks for the nodes on this machine (package world), runs storefronts and an operator (clients), injects a
+// It builds networks and disks for the nodes on this machine (package environment), runs storefronts and an operator (clients), injects a
 // seeded schedule of faults into processes, network and disks, removes all faults, resolves every unknown outcome, and compares
 // what the cluster reports with the history of all operations (check). DESIGN.md has the reasons.
 package main
@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/environment"
 )
 
 // Exit codes.
@@ -130,7 +130,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stderr, "nemesis:", err)
 		return exitUsage
 	}
-	if err := world.Check(o.install); err != nil {
+	if err := environment.Check(o.install); err != nil {
 		_, _ = fmt.Fprintln(stderr, "nemesis: SKIPPED: this machine cannot make a run:", err)
 		return exitSkipped
 	}

@@ -18,8 +18,8 @@ import (
 
 	"github.com/gavel-ads/gavel/internal/sources"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/environment"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
-	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
@@ -30,7 +30,7 @@ func TestNemesis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("breaks real processes for minutes")
 	}
-	if err := world.Check(false); err != nil {
+	if err := environment.Check(false); err != nil {
 		t.Skipf("SKIPPED: this machine cannot make a run: %v", err)
 	}
 	sources.Build(t, "github.com/gavel-ads/gavel/node") // The run builds the node in another process, which the test cache does not see.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/clients"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/environment"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
-	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
 )
 
 const (
@@ -38,7 +38,7 @@ type run struct {
 	o          options
 	out        io.Writer // Progress lines for a person.
 	dir        string
-	w          *world.Environment
+	w          *environment.Environment
 	h          *history.History
 	supervisor *supervisor
 	clients    *clients.Clients
@@ -104,7 +104,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	var err error
-	r.w, err = world.New(world.Options{
+	r.w, err = environment.New(environment.Options{
 		Nodes: r.o.nodes, Binary: r.o.binary, LogDir: r.dir, DiskBytes: diskBytes, Args: r.arguments,
 		Env: []string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + r.keys.auction, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + r.keys.management},
 	})
@@ -132,7 +132,7 @@ func (r *run) build(ctx context.Context) error {
 }
 
 // arguments returns the command line of node i. It is the same on each node but for its id and addresses.
-func (r *run) arguments(w *world.Environment, i int) []string {
+func (r *run) arguments(w *environment.Environment, i int) []string {
 	n := w.Nodes[i]
 	args := []string{
 		"serve", "--data-dir", n.Disk.Data(), "--node-id", n.ID,

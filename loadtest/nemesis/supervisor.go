@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gavel-ads/gavel/loadtest/nemesis/environment"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
-	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 // done to it; an injected fault of its disk allows this reason (a node whose storage hangs or fails has to end itself); or the disk
 // probe saw this machine's own disk hang just before. Every other exit is a finding.
 type supervisor struct {
-	w         *world.Environment
+	w         *environment.Environment
 	h         *history.History
 	diskProbe *diskProbe
 	note      func(format string, a ...any) // Prints progress for a person.
@@ -42,7 +42,7 @@ type supervisor struct {
 // supervisedNode is a node with what the supervisor knows of it.
 type supervisedNode struct {
 	number int
-	node   *world.Node
+	node   *environment.Node
 	ready  atomic.Bool
 
 	mu           sync.Mutex // LOCKS: everything below.
@@ -87,7 +87,7 @@ func (c *ownership) caused(exited <-chan struct{}) bool {
 	return c.owners > 0 || c.endedWhileOwned == exited
 }
 
-func newSupervisor(w *world.Environment, h *history.History, probe *diskProbe, note func(format string, a ...any)) *supervisor {
+func newSupervisor(w *environment.Environment, h *history.History, probe *diskProbe, note func(format string, a ...any)) *supervisor {
 	s := &supervisor{w: w, h: h, diskProbe: probe, note: note}
 	for i, n := range w.Nodes {
 		s.nodes = append(s.nodes, &supervisedNode{number: i, node: n})

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/fleet"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 )
 
 // config is the command line.
@@ -33,7 +33,7 @@ type config struct {
 // scenarios maps the name of each scenario to how many nodes it needs and what it does.
 var scenarios = map[string]struct {
 	nodes int
-	run   func(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) error
+	run   func(ctx context.Context, c *config, f *driver.Fleet, out io.Writer) error
 }{
 	"writes":     {1, writes},
 	"visibility": {3, visibility},
@@ -68,7 +68,7 @@ func command(ctx context.Context, args []string, out, help io.Writer) error {
 	if c.workers < 1 || c.workers > 1_000 || c.changes < 4 || c.duration <= 0 {
 		return errors.New("want 1 to 1000 workers, at least 4 changes, and a duration")
 	}
-	nodes, err := fleet.Start(ctx, c.node, c.parent, s.nodes)
+	nodes, err := driver.StartFleet(ctx, c.node, c.parent, s.nodes)
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/conn"
-	"github.com/gavel-ads/gavel/loadtest/fleet"
-	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 )
 
 const (
@@ -23,7 +21,7 @@ const (
 // visibility measures how long it takes until auctions on every node of a cluster show a change of a bid, or the pause of a campaign. Two
 // products compete for one slot, and each change makes the other one win. An observer at each node runs the same auction again
 // and again. A change is seen when the answer with the new winner has arrived, so that the time of the request itself counts too.
-func visibility(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) error {
+func visibility(ctx context.Context, c *config, f *driver.Fleet, out io.Writer) error {
 	apis := make([]*api, len(f.Nodes))
 	for i, n := range f.Nodes {
 		apis[i] = newAPI(n.Manage, f.ManagementKey, 2)
@@ -62,7 +60,7 @@ func visibility(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) e
 		{"pause", path, `{"isActive":false}`, "other"},
 		{"resume", path, `{"isActive":true}`, "mine"},
 	}
-	fromSent, fromAnswer := map[string]*latency.Histogram{}, map[string]*latency.Histogram{}
+	fromSent, fromAnswer := map[string]*driver.Histogram{}, map[string]*driver.Histogram{}
 	fmt.Fprintf(out, "%d nodes, %d changes, load average %s before\n", len(f.Nodes), c.changes, load())
 	for i := range c.changes {
 		t := turns[i%len(turns)]
@@ -97,9 +95,9 @@ func visibility(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) e
 	return err
 }
 
-func record(all map[string]*latency.Histogram, name string, d time.Duration) {
+func record(all map[string]*driver.Histogram, name string, d time.Duration) {
 	if all[name] == nil {
-		all[name] = &latency.Histogram{}
+		all[name] = &driver.Histogram{}
 	}
 	all[name].Record(d)
 }
@@ -134,7 +132,7 @@ type observer struct {
 }
 
 func (w *observer) watch(ctx context.Context, url, key string) error {
-	c, err := conn.New(url, key, visibleMax)
+	c, err := driver.NewConn(url, key, visibleMax)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/fleet"
-	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 )
 
 // The goals of one node, in writes a second.
@@ -21,7 +20,7 @@ const (
 
 // writes measures how many changes of bids and products a second one node makes through HTTP: each bid in a request of its own, as bidding
 // software changes them, and products in bodies of 500, as a catalog is sent. A write is answered after its commit and fsync.
-func writes(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) error {
+func writes(ctx context.Context, c *config, f *driver.Fleet, out io.Writer) error {
 	a := newAPI(f.Nodes[0].Manage, f.ManagementKey, c.workers)
 	var campaigns []string
 	var bids [][]string
@@ -60,13 +59,14 @@ func productsOf(block, count int) []string {
 }
 
 // measure sends one kind of write in a closed loop and prints the rate, the latencies and the CPU time that one write cost the node.
-func measure(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer, name string, each int, goal float64, send func(context.Context, int64) error) error {
+func measure(ctx context.Context, c *config, f *driver.Fleet, out io.Writer, name string, each int, goal float64, send func(context.Context, int64) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
-	histograms := make([]latency.Histogram, c.workers)
+	histograms := make([]driver.Histogram, c.workers)
 	var group sync.WaitGroup
-	before, start := cpuOf(f.Nodes[0].Pid), time.Now()
+	before, _ := driver.ProcessCPU(f.Nodes[0].Pid) // 0 where the system has no /proc.
+	start := time.Now()
 	for w := range c.workers {
 		group.Go(func() {
 			for ctx.Err() == nil && time.Since(start) < c.duration {
@@ -80,11 +80,12 @@ func measure(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer, name
 		})
 	}
 	group.Wait()
-	took, cpu := time.Since(start), cpuOf(f.Nodes[0].Pid)-before
+	after, _ := driver.ProcessCPU(f.Nodes[0].Pid) // As before.
+	took, cpu := time.Since(start), after-before
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	var all latency.Histogram
+	var all driver.Histogram
 	for w := range histograms {
 		all.Merge(&histograms[w])
 	}

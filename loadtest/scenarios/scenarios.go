@@ -42,7 +42,7 @@ type Scenario interface {
 	Worker(i int) Worker
 }
 
-// Poster is a connection that sends one request at a time; *conn.Conn is one.
+// Poster is a connection that sends one request at a time; *driver.Conn is one.
 type Poster interface {
 	Post(path string, body []byte) (status int, answer []byte, err error)
 	Close()

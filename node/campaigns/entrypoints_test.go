@@ -3,6 +3,7 @@ package campaigns_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -115,9 +116,7 @@ func (p *entryPoint) body(c *entryCase, places map[string]string, seller string)
 	if c.creates {
 		all = members{"name": `"C"`, "budget": "1000", "start": `"2026-04-01T00:00:00Z"`, "roas": "2.5", "amount": "10", "target": `"` + seller + `-0"`, "targetType": `"product"`}
 	}
-	for member, text := range c.set {
-		all[member] = text
-	}
+	maps.Copy(all, c.set)
 	body, bid := map[string]any{}, map[string]any{}
 	for member, text := range all {
 		place, has := places[member]
@@ -139,9 +138,7 @@ func (p *entryPoint) body(c *entryCase, places map[string]string, seller string)
 			bids = append(bids, json.RawMessage(text))
 		}
 		body[p.list] = bids
-		for name, value := range p.fixed {
-			body[name] = value
-		}
+		maps.Copy(body, p.fixed)
 	}
 	text, err := json.Marshal(body)
 	if err != nil {

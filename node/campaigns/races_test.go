@@ -18,9 +18,9 @@ import (
 // A vendor is deleted after a request was checked and before it takes effect, as happens on two nodes: through every
 // entry point the campaign stays off, and the answer is that of a request that comes later.
 func TestAVendorIsDeletedWhileARequestIsUnderWay(t *testing.T) {
-	activate, make := change("activate", members{"active": "true"}, "invalid_operation"), create("plain", nil, "invalid_vendor")
+	activate, creation := change("activate", members{"active": "true"}, "invalid_operation"), create("plain", nil, "invalid_vendor")
 	for _, p := range entryPoints() {
-		for _, c := range []*entryCase{&activate, &make} {
+		for _, c := range []*entryCase{&activate, &creation} {
 			t.Run(p.name+"/"+c.name, func(t *testing.T) {
 				w := managetest.New(t)
 				stock(t, w, "management", "v", 1)

@@ -54,7 +54,7 @@ func (b *Budget) Faults(f *Form, content []byte) ([]Fault, error) {
 	if err := numbers(v); err != nil {
 		return nil, err
 	}
-	steps, err := f.steps(v, ContentStepsMax)
+	steps, err := f.steps(v)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +74,11 @@ func (b *Budget) spend(steps int) error {
 	return nil
 }
 
-// steps counts the steps that checking v against the form would take. Beyond limit it returns ErrContentWork.
-func (f *Form) steps(v any, limit int) (int, error) {
-	c := cost{edges: f.edges, enums: f.enums, left: limit}
+// steps counts the steps that checking v against the form would take. Beyond ContentStepsMax it returns ErrContentWork.
+func (f *Form) steps(v any) (int, error) {
+	c := cost{edges: f.edges, enums: f.enums, left: ContentStepsMax}
 	if !c.visit(f.schema, v) {
-		return limit, ErrContentWork
+		return ContentStepsMax, ErrContentWork
 	}
-	return limit - c.left, nil
+	return ContentStepsMax - c.left, nil
 }

@@ -92,7 +92,7 @@ func TestPatternsOfContents(t *testing.T) {
 func TestRequestBudget(t *testing.T) {
 	f, b := form(t, bomb(11, "anyOf")), NewBudget(t.Context())
 	content := []byte(numbersList(3))
-	one, err := f.steps(mustParse(t, numbersList(3)), ContentStepsMax)
+	one, err := f.steps(mustParse(t, numbersList(3)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestCountIsNoLess(t *testing.T) {
 		for _, dialect := range []string{draft07, draft20} {
 			f := form(t, `{`+dialect+`,"properties":`+schema+`}`)
 			content := mustParse(t, `{"x":[1,2,3,[4]],"o":{"a":1,"b":{"c":2},"ab":3}}`)
-			steps, err := f.steps(content, ContentStepsMax)
+			steps, err := f.steps(content)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +191,7 @@ func FuzzFaults(f *testing.F) {
 			t.Fatalf("Check accepts what New refuses: %v", err)
 		}
 		v := mustParse(t, content)
-		steps, err := made.steps(v, ContentStepsMax)
+		steps, err := made.steps(v)
 		if err != nil || numbers(v) != nil {
 			return
 		}

@@ -28,7 +28,7 @@ const (
 	// minutesDefault is how many minutes go test simulates, and minutesShort how many go test -short does; make sim HOURS=n
 	// simulates more.
 	minutesDefault = 300
-	minutesShort   = 20
+	minutesShort   = 10
 	seedDefault    = 1
 )
 

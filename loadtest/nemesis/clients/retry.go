@@ -88,7 +88,7 @@ func (c *Clients) retry(ctx context.Context, r *rand.Rand) {
 			done := c.try(c.http, d, c.pick(r))
 			if !done {
 				pause(ctx, time.Duration(50+r.IntN(200))*time.Millisecond)
-				c.unresolved <- d // There is room, because pending still counts this body.
+				c.unresolved <- d // It has a free place, because pending still counts this body.
 				continue
 			}
 			c.pending.Add(-1)

@@ -40,7 +40,7 @@ func TestCheckImportsFindsPlantedImports(t *testing.T) {
 	breach("node/manage", Module+"/node/hotpath", true)
 	breach("node/manage/campaign", Module+"/node/manage/catalog", false)
 	breach("node/manage", Module+"/node/daemon", false)
-	breach("loadtest/verify", Module+"/shard/money", true)
+	breach("loadtest/driver", Module+"/shard/money", true)
 	breach("node/daemon", Module+"/node/nodetest", false)
 	breach("node/serving", Module+"/node/serving/servingtest", false)
 	breach("bench/traffic", Module+"/shard/money", false)
@@ -61,7 +61,7 @@ func TestCheckImportsAcceptsTheImportsInUse(t *testing.T) {
 	fine("node/cli", Module+"/node/daemon", Module+"/node/config")
 	fine("node/manage/campaign", Module+"/node/manage/resource", Module+"/node/apierr")
 	fine("node/hotpath", "github.com/valyala/fasthttp", Module+"/node/serving")
-	fine("loadtest", "net/http", Module+"/loadtest/verify", Module+"/bench/traffic")
+	fine("loadtest", "net/http", Module+"/loadtest/driver", Module+"/bench/traffic")
 }
 
 func TestPurityFindsPlantedFaults(t *testing.T) {

@@ -106,10 +106,10 @@ func (s dialogService) authorize(ctx context.Context, in *OneVendor) (*authorize
 	return &authorizeOutput{DialogAuthorization{auth.SignVendorToken(st.CursorKey(), t, s.now()), true}}, nil
 }
 
-// vendorOf returns the vendor of the token from the catalog. A deleted vendor is refused.
-func vendorOf(ctx context.Context) (market.Vendor, error) {
-	v, err := dialogStoreOf(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
-	return v, resource.VendorErrorOf(err)
+// requireVendor refuses a request whose token names a vendor that was deleted from the catalog.
+func requireVendor(ctx context.Context) error {
+	_, err := dialogStoreOf(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
+	return resource.VendorErrorOf(err)
 }
 
 // DialogDetails are the currency and language of the dialog.
@@ -122,7 +122,7 @@ type DialogDetails struct {
 type detailsOutput struct{ Body DialogDetails }
 
 func dialogDetails(ctx context.Context, _ *struct{}) (*detailsOutput, error) {
-	if _, err := vendorOf(ctx); err != nil {
+	if err := requireVendor(ctx); err != nil {
 		return nil, err
 	}
 	m := dialogStoreOf(ctx).Settings()
@@ -146,7 +146,7 @@ type budgetsOutput struct{ Body DialogBudgets }
 const defaultClicks = 20
 
 func defaultBudget(ctx context.Context, _ *OneVendor) (*budgetsOutput, error) {
-	if _, err := vendorOf(ctx); err != nil {
+	if err := requireVendor(ctx); err != nil {
 		return nil, err
 	}
 	r, err := dialogStoreOf(ctx).BidRange(ctx)

@@ -73,7 +73,7 @@ func isShop(document []byte) bool {
 }
 
 func (s dialogService) shopCampaign(ctx context.Context, _ *struct{}) (*shopOutput, error) {
-	if _, err := vendorOf(ctx); err != nil {
+	if err := requireVendor(ctx); err != nil {
 		return nil, err
 	}
 	c, exists, err := s.shop(ctx)
@@ -165,7 +165,7 @@ type (
 
 // productCampaigns finds the newest running campaign on each product.
 func (s dialogService) productCampaigns(ctx context.Context, in *dialogProductsInput) (*dialogProductsOutput, error) {
-	if _, err := vendorOf(ctx); err != nil {
+	if err := requireVendor(ctx); err != nil {
 		return nil, err
 	}
 	all, err := s.running(ctx)

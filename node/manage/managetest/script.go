@@ -31,7 +31,9 @@ var Rewrite = flag.Bool("rewrite", false, "accept the answers as they are now")
 //	201
 //	{"campaignId": "<id-1>"}
 //
-// Lines before the body are headers; "key" names a key of the environment, and "none" sends none. Values that change from run to
+// Lines before the body are headers; "key" names a key of the environment, and "none" sends none. With "show: campaignId budget" the
+// objects of the answer that have one of these members are compared in these members only: what a campaign answers is compared
+// completely in campaign/testdata/exemplary-campaign.txt, and elsewhere in what the script is about. Values that change from run to
 // run are written as <id-1>, <key-1>, <page-1> in answers, and later requests may use them. A request "PASS 2s" moves the
 // clock, a request "WORK" does the due background work. Answers show the status, the body, and the headers that are not common to all
 // answers.
@@ -120,7 +122,15 @@ func (s *script) exchange(t *testing.T, text string) string {
 		s.environment.Work(t)
 		return request + "\n"
 	}
-	return request + "\n\n" + s.answer(t, s.send(t, lines))
+	var show []string
+	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		names, found := strings.CutPrefix(line, "show: ")
+		if found {
+			show = strings.Fields(names)
+		}
+		return found
+	})
+	return request + "\n\n" + s.answer(t, s.send(t, lines), show)
 }
 
 func (s *script) send(t *testing.T, lines []string) *httptest.ResponseRecorder {
@@ -181,7 +191,7 @@ var commonHeaders = []string{
 	"X-Ratelimit-Reset", "X-Request-Id",
 }
 
-func (s *script) answer(t *testing.T, rec *httptest.ResponseRecorder) string {
+func (s *script) answer(t *testing.T, rec *httptest.ResponseRecorder, show []string) string {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d\n", rec.Code)
@@ -195,10 +205,48 @@ func (s *script) answer(t *testing.T, rec *httptest.ResponseRecorder) string {
 		if err := json.Indent(&pretty, rec.Body.Bytes(), "", "  "); err != nil {
 			t.Fatalf("the body is not JSON: %q", rec.Body)
 		}
-		b.WriteString(s.label(pretty.String()))
+		text := s.label(pretty.String()) // Labels have the same numbers, whatever is shown.
+		if len(show) > 0 {
+			pretty.Reset()
+			if err := json.Indent(&pretty, reduce([]byte(text), show), "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			text = pretty.String()
+		}
+		b.WriteString(text)
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// reduce leaves only the members named in show in each object that has at least one of them. REQUIRES: value is JSON.
+func reduce(value []byte, show []string) []byte {
+	if value[0] != '{' && value[0] != '[' {
+		return value
+	}
+	d := json.NewDecoder(bytes.NewReader(value))
+	_, _ = d.Token() // The bracket.
+	var all, shown [][]byte
+	for d.More() {
+		var name json.Token
+		var member json.RawMessage
+		if value[0] == '{' {
+			name, _ = d.Token()
+		}
+		_ = d.Decode(&member) // It is JSON.
+		member = reduce(member, show)
+		if value[0] == '{' {
+			member = fmt.Appendf(nil, "%q: %s", name, member)
+		}
+		all = append(all, member)
+		if key, isKey := name.(string); isKey && slices.Contains(show, key) {
+			shown = append(shown, member)
+		}
+	}
+	if len(shown) > 0 {
+		all = shown
+	}
+	return slices.Concat(value[:1], bytes.Join(all, []byte(",")), value[len(value)-1:])
 }
 
 // changing finds values that are different in every run. word is the name of their labels.

@@ -1,4 +1,4 @@
-package verify
+package driver
 
 import (
 	"context"
@@ -15,14 +15,14 @@ type Totals struct {
 	OverBudget                         []string // Descriptions of campaigns that were billed above their budget.
 }
 
-// Reader reads the reports; *shop.Client is one.
-type Reader interface {
+// ReportReader reads the reports; *shop.Client is one.
+type ReportReader interface {
 	Campaigns(ctx context.Context) ([]shop.Campaign, error)
 	CompleteReport(ctx context.Context, campaign string, accepted time.Time) (*shop.Report, error)
 }
 
-// Read adds up the reports of all campaigns of a marketplace, complete through the given instant.
-func Read(ctx context.Context, r Reader, accepted time.Time) (Totals, error) {
+// ReadTotals adds up the reports of all campaigns of a marketplace, complete through the given instant.
+func ReadTotals(ctx context.Context, r ReportReader, accepted time.Time) (Totals, error) {
 	var t Totals
 	campaigns, err := r.Campaigns(ctx)
 	if err != nil {
@@ -52,9 +52,9 @@ func Read(ctx context.Context, r Reader, accepted time.Time) (Totals, error) {
 // each of them is a charge.
 type Acknowledged struct{ Impressions, Clicks int64 }
 
-// Compare describes where the change of the totals differs from what was acknowledged in between. An empty result means that they agree
+// CompareTotals describes where the change of the totals differs from what was acknowledged in between. An empty result means that they agree
 // exactly.
-func Compare(before, after Totals, acked Acknowledged) []string {
+func CompareTotals(before, after Totals, acked Acknowledged) []string {
 	var faults []string
 	differ := func(what string, got, want int64) {
 		if got != want {

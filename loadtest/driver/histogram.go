@@ -1,6 +1,4 @@
-// Package latency counts durations in a log-linear histogram: constant work to record, a bounded relative error, exact
-// counts, exact minimum and maximum.
-package latency
+package driver
 
 import (
 	"math"
@@ -16,7 +14,8 @@ const (
 	buckets = (63-subBits)*sub + sub
 )
 
-// Histogram counts durations in buckets of nanoseconds, like Gil Tene's HdrHistogram: the bucket of a value is its
+// Histogram counts durations in buckets of nanoseconds: constant work to record, a bounded relative error, exact counts, exact
+// minimum and maximum. It is like Gil Tene's HdrHistogram: the bucket of a value is its
 // highest set bit and the subBits bits after it. Values up to 2*sub ns are exact; above, a quantile is reported as the
 // upper edge of its bucket, so it is never too low and at most 1/128 too high.
 //

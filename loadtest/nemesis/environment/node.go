@@ -1,6 +1,6 @@
 //go:build linux
 
-package world
+package environment
 
 import (
 	"context"

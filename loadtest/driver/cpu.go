@@ -1,4 +1,4 @@
-package main
+package driver
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 // clockTick is the unit of CPU time in /proc: USER_HZ is 100 on every Linux that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// ownCPU is the user and system time this process has used.
-func ownCPU() time.Duration {
+// OwnCPU is the user and system time this process has used.
+func OwnCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
@@ -21,10 +21,10 @@ func ownCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// processesCPU is the user and system time that other processes have used together.
-func processesCPU(pids []int) (sum time.Duration, err error) {
+// ProcessesCPU is the user and system time that other processes have used together.
+func ProcessesCPU(pids []int) (sum time.Duration, err error) {
 	for _, pid := range pids {
-		used, err := processCPU(pid)
+		used, err := ProcessCPU(pid)
 		if err != nil {
 			return 0, err
 		}
@@ -33,8 +33,8 @@ func processesCPU(pids []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// processCPU is the user and system time another process has used, to 10 ms.
-func processCPU(pid int) (time.Duration, error) {
+// ProcessCPU is the user and system time another process has used, to 10 ms.
+func ProcessCPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err

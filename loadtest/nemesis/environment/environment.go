@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package world builds the environment of a cluster under test on one Linux machine: every node has a network namespace of its own,
+// Package environment builds the environment of a cluster under test on one Linux machine: every node has a network namespace of its own,
 // all of them are on one bridge, and each has an ext4 file system in a file as its disk.
 //
 // Faults are real ones: a cut link drops packets, a power cut makes the file system lose what was not synced, a hung disk is a frozen
@@ -8,7 +8,7 @@
 // is locked for the run, and a run first removes what an earlier run that crashed left in its slot.
 //
 // The package needs root, network namespaces and loop devices. Check says what is missing.
-package world
+package environment
 
 import (
 	"errors"

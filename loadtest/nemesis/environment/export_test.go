@@ -1,6 +1,6 @@
 //go:build linux
 
-package world
+package environment
 
 // Abandon releases the lock of the slot without cleaning, as a run that is killed does. Close afterwards does nothing.
 func (w *Environment) Abandon() error {

@@ -1,4 +1,4 @@
-package verify_test
+package driver_test
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-ads/gavel/loadtest/driver"
 	"github.com/gavel-ads/gavel/loadtest/shop"
-	"github.com/gavel-ads/gavel/loadtest/verify"
 )
 
 const request = `{"auctions":[{"type":"listings","slots":2,"products":{"ids":["a","b","c"]}},
@@ -23,7 +23,7 @@ func answer(first, second string) string {
 
 func TestAuctionsAcceptsWhatTheInterfaceSays(t *testing.T) {
 	second := strings.NewReplacer(`"rank":1`, `"rank":2`, `"a"`, `"c"`, "t-1", "t_2").Replace(winnerA)
-	winners, err := verify.Auctions([]byte(request), []byte(answer(winnerA+","+second, "")))
+	winners, err := driver.CheckAuctions([]byte(request), []byte(answer(winnerA+","+second, "")))
 	if err != nil || len(winners) != 2 || winners[1].ID != "c" {
 		t.Fatalf("%v %v", winners, err)
 	}
@@ -49,18 +49,18 @@ func TestAuctionsRefusesWrongAnswers(t *testing.T) {
 		"product twice":      answer(winnerA+","+strings.NewReplacer(`"rank":1`, `"rank":2`, "t-1", "t-2").Replace(winnerA), ""),
 		"token twice":        answer(winnerA, strings.Replace(winnerA, `"a"`, `"d"`, 1)),
 	} {
-		if winners, err := verify.Auctions([]byte(request), []byte(body)); err == nil {
+		if winners, err := driver.CheckAuctions([]byte(request), []byte(body)); err == nil {
 			t.Errorf("%s: accepted with %v", name, winners)
 		}
 	}
 }
 
 func TestEventsIsAnEmptyObject(t *testing.T) {
-	if err := verify.Events([]byte("{}")); err != nil {
+	if err := driver.CheckEvents([]byte("{}")); err != nil {
 		t.Error(err)
 	}
 	for _, body := range []string{"", "null", "[]", `{"a":1}`, "{} {}"} {
-		if verify.Events([]byte(body)) == nil {
+		if driver.CheckEvents([]byte(body)) == nil {
 			t.Errorf("%q was accepted", body)
 		}
 	}
@@ -90,10 +90,10 @@ func (b twoCampaigns) CompleteReport(_ context.Context, campaign string, _ time.
 	return r, nil
 }
 
-func TestBooksAreComparedExactly(t *testing.T) {
-	read := func(second string) verify.Totals {
+func TestReportsAreComparedExactly(t *testing.T) {
+	read := func(second string) driver.Totals {
 		t.Helper()
-		totals, err := verify.Read(t.Context(), twoCampaigns{second}, time.Now())
+		totals, err := driver.ReadTotals(t.Context(), twoCampaigns{second}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,15 +105,15 @@ func TestBooksAreComparedExactly(t *testing.T) {
 	}
 	before := good
 	before.Impressions, before.Clicks, before.ChargedClicks, before.Spent = 7, 5, 3, 1
-	if faults := verify.Compare(before, good, verify.Acknowledged{Impressions: 3, Clicks: 3}); faults != nil {
+	if faults := driver.CompareTotals(before, good, driver.Acknowledged{Impressions: 3, Clicks: 3}); faults != nil {
 		t.Errorf("the totals agree, yet %v", faults)
 	}
-	for _, acked := range []verify.Acknowledged{{Impressions: 2, Clicks: 3}, {Impressions: 3, Clicks: 4}, {Impressions: 3, Clicks: 2}} {
-		if verify.Compare(before, good, acked) == nil {
+	for _, acked := range []driver.Acknowledged{{Impressions: 2, Clicks: 3}, {Impressions: 3, Clicks: 4}, {Impressions: 3, Clicks: 2}} {
+		if driver.CompareTotals(before, good, acked) == nil {
 			t.Errorf("%+v was taken to agree", acked)
 		}
 	}
-	if faults := verify.Compare(before, read("10.0001"), verify.Acknowledged{Impressions: 3, Clicks: 3}); len(faults) != 1 {
+	if faults := driver.CompareTotals(before, read("10.0001"), driver.Acknowledged{Impressions: 3, Clicks: 3}); len(faults) != 1 {
 		t.Errorf("a campaign over its budget: %v", faults)
 	}
 }

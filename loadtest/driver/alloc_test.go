@@ -1,13 +1,13 @@
 //go:build !race
 
-package conn_test
+package driver_test
 
 import (
 	"net"
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/conn"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 )
 
 // echo answers every request that arrives in one read, without allocating.
@@ -36,7 +36,7 @@ func TestPostDoesNotAllocate(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	go echo(l)
-	c, err := conn.New("http://"+l.Addr().String(), "k", time.Second)
+	c, err := driver.NewConn("http://"+l.Addr().String(), "k", time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func BenchmarkPost(b *testing.B) {
 	}
 	defer func() { _ = l.Close() }()
 	go echo(l)
-	c, err := conn.New("http://"+l.Addr().String(), "k", time.Second)
+	c, err := driver.NewConn("http://"+l.Addr().String(), "k", time.Second)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,9 +1,4 @@
-// Package verify checks a run independently: it decodes answers with encoding/json and checks them against the
-// interface, and it compares the node's reports with what the generator saw acknowledged.
-//
-// It shares no code with the node and none with the fast token scanner of the scenarios, so that it does not repeat a mistake
-// of theirs.
-package verify
+package driver
 
 import (
 	"bytes"
@@ -42,10 +37,10 @@ type Winner struct {
 	CampaignID    string `json:"campaignId"`
 }
 
-// Auctions checks the answer to a body of listing auctions over products: one result per auction in order, ranks
+// CheckAuctions checks the answer to a body of listing auctions over products: one result per auction in order, ranks
 // without gaps, at most the requested winners, each an asked-for product that wins once, with a campaign and a URL-safe
 // token that no other winner has. It returns the winners of all auctions.
-func Auctions(request, answer []byte) ([]Winner, error) {
+func CheckAuctions(request, answer []byte) ([]Winner, error) {
 	var asked auctionRequest
 	if err := json.Unmarshal(request, &asked); err != nil {
 		return nil, fmt.Errorf("the request itself: %w", err)
@@ -110,8 +105,8 @@ func urlSafe(token string) bool {
 	return true
 }
 
-// Events checks the answer to a report of events: an empty JSON object.
-func Events(answer []byte) error {
+// CheckEvents checks the answer to a report of events: an empty JSON object.
+func CheckEvents(answer []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &members); err != nil || members == nil || len(members) != 0 {
 		return fmt.Errorf("events answered %.200q, want {}", bytes.TrimSpace(answer))

@@ -1,10 +1,4 @@
-// Package arrival says when each request of an open-loop run is due.
-//
-// A plan is a pure function of the number of the request. Workers take numbers from one counter and send each request at its
-// due time, or at once when that has passed; latency counts from the due time either way. So the latency contains a stall of
-// the server for every request that should have been sent during the stall (no coordinated omission), and it does not matter
-// which worker sends a request.
-package arrival
+package driver
 
 import (
 	"errors"
@@ -15,7 +9,13 @@ import (
 	"time"
 )
 
-// Plan is a schedule of requests. It is immutable and may be used by several goroutines.
+// Plan is a schedule of requests: it says when each request of an open-loop run is due. It is immutable and may be used by several
+// goroutines.
+//
+// A plan is a pure function of the number of the request. Workers take numbers from one counter and send each request at its
+// due time, or at once when that has passed; latency counts from the due time either way. So the latency contains a stall of
+// the server for every request that should have been sent during the stall (no coordinated omission), and it does not matter
+// which worker sends a request.
 type Plan struct {
 	shape    shape
 	rate     float64 // Requests a second at the start.
@@ -33,13 +33,13 @@ const (
 	burst
 )
 
-// Closed returns the plan without a schedule: every worker sends when its last request was answered. It finds the capacity of a
+// ClosedPlan returns the plan without a schedule: every worker sends when its last request was answered. It finds the capacity of a
 // server; its latencies hide stalls and are no evidence.
-func Closed(duration time.Duration) Plan { return Plan{shape: closed, duration: duration} }
+func ClosedPlan(duration time.Duration) Plan { return Plan{shape: closed, duration: duration} }
 
-// Parse reads a plan from the command line: "0" is closed, "500" is 500 requests a second evenly spaced, "100..900" a
+// ParsePlan reads a plan from the command line: "0" is closed, "500" is 500 requests a second evenly spaced, "100..900" a
 // linear ramp from 100 to 900 over the duration, and "500x20" bursts of 20 requests due together, 500 a second in all.
-func Parse(text string, duration time.Duration) (Plan, error) {
+func ParsePlan(text string, duration time.Duration) (Plan, error) {
 	if duration <= 0 {
 		return Plan{}, errors.New("the duration has to be above 0")
 	}
@@ -67,7 +67,7 @@ func Parse(text string, duration time.Duration) (Plan, error) {
 		}
 	default:
 		if rate == 0 {
-			return Closed(duration), nil
+			return ClosedPlan(duration), nil
 		}
 	}
 	return p, nil

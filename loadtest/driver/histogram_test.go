@@ -1,4 +1,4 @@
-package latency_test
+package driver_test
 
 import (
 	"math"
@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 )
 
 // The results are compared with a sorted slice: every quantile lies at or above the true one and within 1/128 of it.
 func TestQuantilesAgainstSortedValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var h latency.Histogram
+	var h driver.Histogram
 	var all []int64
 	for range 50_000 {
 		v := int64(math.Exp(r.Float64() * math.Log(1e12))) // 1 ns to 1,000 s, evenly distributed over the powers of two.
@@ -34,7 +34,7 @@ func TestQuantilesAgainstSortedValues(t *testing.T) {
 }
 
 func TestEveryDurationHasABucket(t *testing.T) {
-	var h latency.Histogram
+	var h driver.Histogram
 	for shift := range 63 {
 		for _, v := range []int64{1<<shift - 1, 1 << shift, 1<<shift + 1} {
 			h.Record(time.Duration(v))
@@ -48,7 +48,7 @@ func TestEveryDurationHasABucket(t *testing.T) {
 }
 
 func TestMergeIsRecordingEverythingInOne(t *testing.T) {
-	var left, right, one, empty latency.Histogram
+	var left, right, one, empty driver.Histogram
 	for i := range 10_000 {
 		d := time.Duration(i*i) * time.Nanosecond
 		one.Record(d)
@@ -70,7 +70,7 @@ func TestMergeIsRecordingEverythingInOne(t *testing.T) {
 }
 
 func TestAboveCountsWholeBuckets(t *testing.T) {
-	var h latency.Histogram
+	var h driver.Histogram
 	for i := range 1_000 {
 		h.Record(time.Duration(i+1) * time.Millisecond)
 	}
@@ -83,18 +83,18 @@ func TestAboveCountsWholeBuckets(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
-	var h latency.Histogram
+	var h driver.Histogram
 	if h.Quantile(.5) != 0 || h.Mean() != 0 || h.Min() != 0 || h.Max() != 0 {
 		t.Fatal("an empty histogram has values")
 	}
 }
 
 func TestSLO(t *testing.T) {
-	targets, err := latency.ParseSLO("p50=1ms, p99.9=20ms,max=1s")
+	targets, err := driver.ParseSLO("p50=1ms, p99.9=20ms,max=1s")
 	if err != nil || len(targets) != 3 {
 		t.Fatalf("%v %v", targets, err)
 	}
-	var h latency.Histogram
+	var h driver.Histogram
 	if targets[0].Met(&h) {
 		t.Error("nothing recorded meets a target")
 	}
@@ -114,7 +114,7 @@ func TestSLO(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"p99", "p=1s", "p0=1s", "p101=1s", "99=1s", "p99=5", "p99=-1s", "avg=1s"} {
-		if got, err := latency.ParseSLO(text); err == nil {
+		if got, err := driver.ParseSLO(text); err == nil {
 			t.Errorf("%q was read as %v", text, got)
 		}
 	}

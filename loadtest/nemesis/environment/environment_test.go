@@ -1,6 +1,6 @@
 //go:build linux
 
-package world_test
+package environment_test
 
 import (
 	"fmt"
@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/environment"
 )
 
 // mode is the environment variable that makes this test binary a node. The node dials peers, and writes and syncs files, as requested over
 // HTTP.
-const mode = "WORLD_TEST_NODE"
+const mode = "ENVIRONMENT_TEST_NODE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(mode) != "" {
@@ -57,21 +57,23 @@ func serve(ip, data string) {
 	log.Fatal(http.ListenAndServe(net.JoinHostPort(ip, "8081"), nil))
 }
 
-func build(t *testing.T, nodes int) *world.Environment {
+func build(t *testing.T, nodes int) *environment.Environment {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("makes namespaces and loop devices")
 	}
-	if err := world.Check(false); err != nil {
+	if err := environment.Check(false); err != nil {
 		t.Skipf("SKIPPED: this machine cannot make a run: %v", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := world.New(world.Options{
+	w, err := environment.New(environment.Options{
 		Nodes: nodes, Binary: self, LogDir: t.TempDir(), DiskBytes: 64 << 20, Env: []string{mode + "=1"},
-		Args: func(w *world.Environment, i int) []string { return []string{w.Nodes[i].IP, w.Nodes[i].Disk.Data()} },
+		Args: func(w *environment.Environment, i int) []string {
+			return []string{w.Nodes[i].IP, w.Nodes[i].Disk.Data()}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +89,7 @@ func build(t *testing.T, nodes int) *world.Environment {
 	return w
 }
 
-func start(t *testing.T, n *world.Node) {
+func start(t *testing.T, n *environment.Node) {
 	t.Helper()
 	must(t, n.Start())
 	must(t, n.WaitReady(t.Context()))
@@ -101,7 +103,7 @@ func must(t *testing.T, err error) {
 }
 
 // ask reports whether a node did within two seconds what it was asked for.
-func ask(n *world.Node, what string, args ...any) bool {
+func ask(n *environment.Node, what string, args ...any) bool {
 	client := http.Client{Timeout: 2 * time.Second}
 	resp, err := client.Get(n.ManageURL + fmt.Sprintf(what, args...))
 	if err != nil {

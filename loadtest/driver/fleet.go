@@ -1,6 +1,4 @@
-// Package fleet runs nodes as real processes on this machine, each on an empty directory, so that one command repeats a measurement. The
-// nodes have the default settings, but no management rate limits.
-package fleet
+package driver
 
 import (
 	"context"
@@ -23,7 +21,8 @@ const (
 	stopMax  = 30 * time.Second // BOUND: how long a node may drain.
 )
 
-// Fleet is a single node, or a cluster of several nodes.
+// Fleet is a single node, or a cluster of several nodes: real processes on this machine, each on an empty directory, so that one command
+// repeats a measurement. The nodes have the default settings, but no management rate limits.
 type Fleet struct {
 	Nodes                     []*Node
 	AuctionKey, ManagementKey string
@@ -41,9 +40,9 @@ type Node struct {
 	exited chan error
 }
 
-// Start starts count nodes of a binary and returns when all of them are ready. Their data is in a new directory below parent, which decides
+// StartFleet starts count nodes of a binary and returns when all of them are ready. Their data is in a new directory below parent, which decides
 // the disk that is measured; empty means the system's directory for temporary files. Settings are additional flags of every node.
-func Start(ctx context.Context, binary, parent string, count int, settings ...string) (f *Fleet, err error) {
+func StartFleet(ctx context.Context, binary, parent string, count int, settings ...string) (f *Fleet, err error) {
 	dir, err := os.MkdirTemp(parent, "fleet-")
 	if err != nil {
 		return nil, err

@@ -1,15 +1,15 @@
-package arrival_test
+package driver_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/arrival"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 )
 
-func parse(t *testing.T, text string, d time.Duration) arrival.Plan {
+func parse(t *testing.T, text string, d time.Duration) driver.Plan {
 	t.Helper()
-	p, err := arrival.Parse(text, d)
+	p, err := driver.ParsePlan(text, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -17,7 +17,7 @@ func parse(t *testing.T, text string, d time.Duration) arrival.Plan {
 }
 
 // count reads a plan to its end and checks that due times never decrease.
-func count(t *testing.T, p arrival.Plan, visit func(i int64, due time.Duration)) int64 {
+func count(t *testing.T, p driver.Plan, visit func(i int64, due time.Duration)) int64 {
 	t.Helper()
 	last := time.Duration(-1)
 	for i := int64(0); ; i++ {
@@ -79,11 +79,11 @@ func TestClosedHasNoSchedule(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for _, text := range []string{"", "x", "-1", "NaN", "Inf", "1..", "0..0", "..5", "1..-3", "1..NaN", "5x0", "0x5", "5x1.5", "1x2x3"} {
-		if p, err := arrival.Parse(text, time.Second); err == nil {
+		if p, err := driver.ParsePlan(text, time.Second); err == nil {
 			t.Errorf("%q was read as %+v", text, p)
 		}
 	}
-	if _, err := arrival.Parse("5", 0); err == nil {
+	if _, err := driver.ParsePlan("5", 0); err == nil {
 		t.Error("a duration of 0 was accepted")
 	}
 }

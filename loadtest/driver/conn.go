@@ -1,10 +1,4 @@
-// Package conn is one keep-alive HTTP/1.1 connection of the load generator, as cheap per request as a client can be.
-//
-// Generator and server share the same few cores, so every microsecond the generator spends on a request is missing from
-// the figure it reports. A request is one write of a prepared head and the body; an answer is read as status line,
-// Content-Length and body, the other headers are skipped. There is no pool, no lock, no redirect and above all no
-// hidden retry: whether a request whose outcome is unknown is sent again is for the caller to decide and to count.
-package conn
+package driver
 
 import (
 	"bufio"
@@ -27,7 +21,13 @@ var (
 // BodyMax bounds the body of an answer in bytes; 5 auctions of 40 winners with metadata need far less. BOUND: the memory of one connection.
 const BodyMax = 8 << 20
 
-// Conn is the connection of one worker. It dials on first use and again after an error. It belongs to one goroutine.
+// Conn is one keep-alive HTTP/1.1 connection of a worker, as cheap per request as a client can be. It dials on first use and again
+// after an error. It belongs to one goroutine.
+//
+// Generator and server share the same few cores, so every microsecond the generator spends on a request is missing from
+// the figure it reports. A request is one write of a prepared head and the body; an answer is read as status line,
+// Content-Length and body, the other headers are skipped. There is no pool, no lock, no redirect and above all no
+// hidden retry: whether a request whose outcome is unknown is sent again is for the caller to decide and to count.
 type Conn struct {
 	address string
 	head    []byte // From " HTTP/1.1" to "Content-Length: ".
@@ -39,9 +39,9 @@ type Conn struct {
 	body   []byte
 }
 
-// New prepares a connection to a base URL such as http://127.0.0.1:8080. Timeout bounds the dial and each exchange. The error says that the
+// NewConn prepares a connection to a base URL such as http://127.0.0.1:8080. Timeout bounds the dial and each exchange. The error says that the
 // URL is not supported.
-func New(base, key string, timeout time.Duration) (*Conn, error) {
+func NewConn(base, key string, timeout time.Duration) (*Conn, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
 		return nil, fmt.Errorf("base address %q: want http://host:port", base)

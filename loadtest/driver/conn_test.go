@@ -1,4 +1,4 @@
-package conn_test
+package driver_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/loadtest/conn"
+	"github.com/gavel-ads/gavel/loadtest/driver"
 )
 
 func TestExchangesKeepTheConnection(t *testing.T) {
@@ -28,7 +28,7 @@ func TestExchangesKeepTheConnection(t *testing.T) {
 		_, _ = w.Write(append([]byte(r.URL.Path+" "), body...))
 	}))
 	defer server.Close()
-	c, err := conn.New(server.URL, "k", time.Second)
+	c, err := driver.NewConn(server.URL, "k", time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestAnswersThatAreNotWholeAreErrors(t *testing.T) {
 		"endless line":  "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70<<10),
 		"status no int": "HTTP/1.1 abc OK\r\nContent-Length: 0\r\n\r\n",
 	} {
-		c, err := conn.New(peer(t, answer), "k", time.Second)
+		c, err := driver.NewConn(peer(t, answer), "k", time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestOddAnswersThatAreWhole(t *testing.T) {
 		"close":          {"HTTP/1.1 503 No\r\nConnection: close\r\nContent-LENGTH:  2 \r\n\r\n{}", 503, "{}"},
 		"no content":     {"HTTP/1.1 204 No Content\r\n\r\n", 204, ""},
 	} {
-		c, err := conn.New(peer(t, tc.answer), "k", time.Second)
+		c, err := driver.NewConn(peer(t, tc.answer), "k", time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestOddAnswersThatAreWhole(t *testing.T) {
 }
 
 func TestDialsAgainAfterAnError(t *testing.T) {
-	c, err := conn.New(peer(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"), "k", time.Second)
+	c, err := driver.NewConn(peer(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"), "k", time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestSilentPeerTimesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	c, err := conn.New("http://"+l.Addr().String(), "k", 20*time.Millisecond)
+	c, err := driver.NewConn("http://"+l.Addr().String(), "k", 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestSilentPeerTimesOut(t *testing.T) {
 
 func TestBaseAddresses(t *testing.T) {
 	for _, base := range []string{"", "127.0.0.1:80", "https://h", "http://", "ftp://h"} {
-		if _, err := conn.New(base, "k", time.Second); err == nil {
+		if _, err := driver.NewConn(base, "k", time.Second); err == nil {
 			t.Errorf("%q was accepted", base)
 		}
 	}
