@@ -246,8 +246,9 @@ func Register(api huma.API, now func() time.Time) {
 
 // mountOther mounts everything that is not a JSON operation of the API: documents, files, health checks, metrics.
 func (s *Server) mountOther() error {
-	documentV2(s.api)
-	documentFiles(s.api)
+	if err := addDocumented(s.api.OpenAPI()); err != nil {
+		return err
+	}
 	spec, err := s.OpenAPI()
 	if err != nil {
 		return err
