@@ -140,6 +140,7 @@ type Server struct {
 	routes  *routes
 	api     huma.API
 	proxies proxies
+	cors    corsRules
 	limits  *limiter
 	answers *answerCache
 	// notified are the operations that webhooks are notified of.
@@ -164,7 +165,7 @@ func New(c Config, d Deps) (*Server, error) {
 	}
 	c.Connections = cmp.Or(c.Connections, connectionsMax)
 	s := &Server{
-		config: c, deps: d, routes: newRoutes(), proxies: trusted,
+		config: c, deps: d, routes: newRoutes(), proxies: trusted, cors: newCORSRules(&c),
 		limits: newLimiter(), answers: newAnswerCache(),
 	}
 	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
