@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"html"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -165,5 +167,18 @@ func TestConformancePages(t *testing.T) {
 		if s.decode(s.manage(422, "GET", path+"?limit="+limit, ""), &answer); len(answer.Detail) != 1 {
 			t.Errorf("limit %s: %+v", limit, answer)
 		}
+	}
+}
+
+// The operator's manual is in the binary, so that it is at hand on a node without internet.
+func TestConformanceRunbook(t *testing.T) {
+	manual, err := os.ReadFile("operator/RUNBOOK.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startNode(t)
+	r := s.do("GET", s.node.ManageURL+"/docs/runbook", "", "")
+	if served := html.UnescapeString(string(r.body)); r.status != 200 || !strings.Contains(served, string(manual)) {
+		t.Errorf("GET /docs/runbook: %d, without the text of operator/RUNBOOK.md: %.300s", r.status, served)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -190,49 +191,29 @@ func TestConformanceFraming(t *testing.T) {
 	}
 }
 
-// What is too large, or no HTTP, is refused in JSON like everything else, and permanently, because clients that keep a
-// queue repeat what is not.
+// What is too large is refused permanently, because clients that keep a queue repeat what is not.
 func TestConformanceRefusals(t *testing.T) {
 	s := startNode(t)
 	ten := strings.Repeat("a", 10<<20)
 	event := `{"clicks":[],"x":"` + strings.Repeat("a", 1<<20) + `"}`
-	head := func(size int) string { // A request whose head has exactly so many bytes.
-		h := s.request("POST", "/v2/auctions", length(goodAuction), "X-Filler: ")
-		return strings.Replace(h, "X-Filler: ", "X-Filler: "+strings.Repeat("f", size-len(h)), 1) + goodAuction
-	}
 	for name, row := range map[string]struct {
 		status     int
 		code, sent string
 	}{
-		"a head of 16 KiB":              {201, "", head(16 << 10)},
-		"a head of 16 KiB and a byte":   {431, "bad_request", head(16<<10 + 1)},
-		"a head of 19 KiB":              {431, "bad_request", head(19 << 10)},
-		"a head of 1 MiB":               {431, "bad_request", head(1 << 20)},
-		"a long target":                 {431, "bad_request", s.request("POST", "/v2/auctions?"+strings.Repeat("q", 20_000), length(goodAuction)) + goodAuction},
-		"10 MiB":                        {400, "bad_request", s.request("POST", "/v2/auctions", length(ten)) + ten},
-		"10 MiB of events":              {400, "bad_request", s.request("POST", "/v2/events", length(ten)) + ten},
-		"a byte over 1 MiB of events":   {400, "bad_request", s.request("POST", "/v2/events", length(event)) + event},
-		"10 MiB in a chunk":             {400, "bad_request", s.request("POST", "/v2/auctions", "Transfer-Encoding: chunked") + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(ten), ten)},
-		"a chunk without a key":         {401, "invalid_api_key", "POST /v2/auctions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(ten), ten)},
-		"chunks to nowhere":             {404, "resource_not_found", s.request("POST", "/v2/nope", "Transfer-Encoding: chunked") + fmt.Sprintf("5\r\nhello\r\n%x\r\n%s\r\n0\r\n\r\n", len(ten), ten)},
-		"chunks by another method":      {405, "method_not_allowed", s.request("PUT", "/v2/events", "Transfer-Encoding: chunked") + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(ten), ten)},
-		"10 MiB to nowhere":             {404, "resource_not_found", s.request("POST", "/v2/nope", length(ten)) + ten},
-		"10 MiB without a key":          {401, "invalid_api_key", "POST /v2/auctions HTTP/1.1\r\nHost: x\r\n" + length(ten) + "\r\n\r\n" + ten},
-		"gzip":                          {400, "bad_request", s.request("POST", "/v2/auctions", length(goodAuction), "Content-Encoding: gzip") + goodAuction},
-		"two encodings":                 {400, "bad_request", s.request("POST", "/v2/auctions", length(goodAuction), "Content-Encoding: identity, br") + goodAuction},
-		"no body":                       {400, "empty_request", s.request("POST", "/v2/auctions")},
-		"no body, events":               {400, "empty_request", s.request("POST", "/v2/events", "Content-Length: 0")},
-		"no host":                       {400, "bad_request", "POST /v2/auctions HTTP/1.1\r\n" + length(goodAuction) + "\r\n\r\n" + goodAuction},
-		"two hosts":                     {400, "bad_request", s.request("POST", "/v2/auctions", "Host: a", length(goodAuction)) + goodAuction},
-		"a negative length":             {400, "bad_request", s.request("POST", "/v2/auctions", "Content-Length: -1")},
-		"a length in words":             {400, "bad_request", s.request("POST", "/v2/auctions", "Content-Length: ten")},
-		"two lengths":                   {400, "bad_request", s.request("POST", "/v2/auctions", "Content-Length: 3", "Content-Length: 4") + "{}  "},
-		"an unknown transfer encoding":  {400, "bad_request", s.request("POST", "/v2/auctions", "Transfer-Encoding: gzip") + goodAuction},
-		"a chunk size that is none":     {400, "bad_request", s.request("POST", "/v2/auctions", "Transfer-Encoding: chunked") + "zz\r\n{}\r\n0\r\n\r\n"},
-		"a header line without a colon": {400, "bad_request", s.request("POST", "/v2/auctions", "nocolon", length(goodAuction)) + goodAuction},
-		"an unknown expectation":        {400, "bad_request", s.request("POST", "/v2/auctions", "Expect: miracles", length(goodAuction)) + goodAuction},
-		"another version":               {400, "bad_request", strings.Replace(s.request("POST", "/v2/auctions", length(goodAuction)), "HTTP/1.1", "HTTP/3.0", 1) + goodAuction},
-		"no HTTP":                       {400, "bad_request", "\x16\x03\x01\x02\x00\x01\r\n\r\n"},
+		"10 MiB":                      {400, "bad_request", s.request("POST", "/v2/auctions", length(ten)) + ten},
+		"10 MiB of events":            {400, "bad_request", s.request("POST", "/v2/events", length(ten)) + ten},
+		"a byte over 1 MiB of events": {400, "bad_request", s.request("POST", "/v2/events", length(event)) + event},
+		"10 MiB in a chunk":           {400, "bad_request", s.request("POST", "/v2/auctions", "Transfer-Encoding: chunked") + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(ten), ten)},
+		"a chunk without a key":       {401, "invalid_api_key", "POST /v2/auctions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(ten), ten)},
+		"chunks to nowhere":           {404, "resource_not_found", s.request("POST", "/v2/nope", "Transfer-Encoding: chunked") + fmt.Sprintf("5\r\nhello\r\n%x\r\n%s\r\n0\r\n\r\n", len(ten), ten)},
+		"chunks by another method":    {405, "method_not_allowed", s.request("PUT", "/v2/events", "Transfer-Encoding: chunked") + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(ten), ten)},
+		"10 MiB to nowhere":           {404, "resource_not_found", s.request("POST", "/v2/nope", length(ten)) + ten},
+		"10 MiB without a key":        {401, "invalid_api_key", "POST /v2/auctions HTTP/1.1\r\nHost: x\r\n" + length(ten) + "\r\n\r\n" + ten},
+		"gzip":                        {400, "bad_request", s.request("POST", "/v2/auctions", length(goodAuction), "Content-Encoding: gzip") + goodAuction},
+		"two encodings":               {400, "bad_request", s.request("POST", "/v2/auctions", length(goodAuction), "Content-Encoding: identity, br") + goodAuction},
+		"no body":                     {400, "empty_request", s.request("POST", "/v2/auctions")},
+		"no body, events":             {400, "empty_request", s.request("POST", "/v2/events", "Content-Length: 0")},
+		"a chunk size that is none":   {400, "bad_request", s.request("POST", "/v2/auctions", "Transfer-Encoding: chunked") + "zz\r\n{}\r\n0\r\n\r\n"},
 	} {
 		for listener, url := range s.listeners() {
 			t.Run(name+" "+listener, func(t *testing.T) {
@@ -243,6 +224,56 @@ func TestConformanceRefusals(t *testing.T) {
 					t.Errorf("%d %s, want %d %s", r.status, bytes.TrimSpace(r.body), row.status, row.code)
 				}
 				l.checkAnswer(r)
+			})
+		}
+	}
+}
+
+// Heads that are too large, or no HTTP, are refused with the same status on both listeners. On the management listener net/http
+// refuses them by itself, before any handler, and its answer is text.
+func TestConformanceRefusedHeads(t *testing.T) {
+	s := startNode(t)
+	head := func(size int) string { // A request whose head has exactly so many bytes.
+		h := s.request("POST", "/v2/auctions", length(goodAuction), "X-Filler: ")
+		return strings.Replace(h, "X-Filler: ", "X-Filler: "+strings.Repeat("f", size-len(h)), 1) + goodAuction
+	}
+	for name, row := range map[string]struct {
+		status int
+		sent   string
+	}{
+		"a head of 16 KiB":              {201, head(16 << 10)},
+		"a head of 16 KiB and a byte":   {431, head(16<<10 + 1)},
+		"a head of 19 KiB":              {431, head(19 << 10)},
+		"a head of 1 MiB":               {431, head(1 << 20)},
+		"a long target":                 {431, s.request("POST", "/v2/auctions?"+strings.Repeat("q", 20_000), length(goodAuction)) + goodAuction},
+		"no host":                       {400, "POST /v2/auctions HTTP/1.1\r\n" + length(goodAuction) + "\r\n\r\n" + goodAuction},
+		"two hosts":                     {400, s.request("POST", "/v2/auctions", "Host: a", length(goodAuction)) + goodAuction},
+		"a negative length":             {400, s.request("POST", "/v2/auctions", "Content-Length: -1")},
+		"a length in words":             {400, s.request("POST", "/v2/auctions", "Content-Length: ten")},
+		"two lengths":                   {400, s.request("POST", "/v2/auctions", "Content-Length: 3", "Content-Length: 4") + "{}  "},
+		"an unknown transfer encoding":  {400, s.request("POST", "/v2/auctions", "Transfer-Encoding: gzip") + goodAuction},
+		"a header line without a colon": {400, s.request("POST", "/v2/auctions", "nocolon", length(goodAuction)) + goodAuction},
+		"an unknown expectation":        {400, s.request("POST", "/v2/auctions", "Expect: miracles", length(goodAuction)) + goodAuction},
+		"another version":               {400, strings.Replace(s.request("POST", "/v2/auctions", length(goodAuction)), "HTTP/1.1", "HTTP/3.0", 1) + goodAuction},
+		"no HTTP":                       {400, "\x16\x03\x01\x02\x00\x01\r\n\r\n"},
+	} {
+		for listener, url := range s.listeners() {
+			t.Run(name+" "+listener, func(t *testing.T) {
+				l := s.inSubtest(t).dial(url)
+				l.send(row.sent)
+				r := l.reply("POST")
+				if r.status != row.status {
+					t.Fatalf("%d %s, want %d", r.status, bytes.TrimSpace(r.body), row.status)
+				}
+				switch {
+				case listener == "auction" || row.status == 201:
+					if code := r.errCode(); row.status != 201 && code != "bad_request" {
+						t.Errorf("%d %s", r.status, code)
+					}
+					l.checkAnswer(r)
+				case !strings.HasPrefix(string(r.body), strconv.Itoa(row.status)+" ") || len(r.body) > 100:
+					t.Errorf("%v\n%q", r.header, r.body)
+				}
 			})
 		}
 	}

@@ -74,7 +74,7 @@ func (m *Machine) unknownFilter(at unknownDay) *idFilter {
 		known.filter.add(key)
 		return true
 	})
-	for key := range m.overlay { // The order does not matter: the filter is the union of its keys.
+	for key := range m.overlay { // order: the filter is the union of its keys.
 		if strings.HasPrefix(key, string(prefix)) {
 			known.filter.add([]byte(key))
 		}

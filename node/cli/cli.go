@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -49,6 +50,8 @@ type process struct {
 
 // commands is the grammar of the command line. gavel without a command is gavel serve.
 type commands struct {
+	ShowVersion versionFlag `name:"version" help:"Print the version of this binary and of its main dependencies."`
+
 	Serve   serveCommand   `cmd:"" help:"Run a node; gavel without a command does the same."`
 	Demo    demoCommand    `cmd:"" help:"Run a node with a demo market and simulated shoppers."`
 	Keys    keysCommand    `cmd:"" help:"Generate API keys."`
@@ -61,6 +64,10 @@ type commands struct {
 	Recover recoverCommand `cmd:"" help:"Make a stopped node the only voter of a cluster whose majority is lost."`
 	Health  healthCommand  `cmd:"" help:"Check whether a running node is ready; exit code 0 when it is, 1 when it is not."`
 	Version versionCommand `cmd:"" help:"Print the version of this binary and of its main dependencies."`
+
+	Help       helpCommand       `cmd:"" help:"Show the help of a command."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in bash, zsh or fish."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"Print what may complete a command line; for the scripts of completion."`
 }
 
 // newCommands returns the grammar with a flag for every setting in the commands that use the configuration.
@@ -89,6 +96,11 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// errPrinted is an exit code whose reason is printed already.
+type errPrinted int
+
+func (e errPrinted) Error() string { return "exit code " + strconv.Itoa(int(e)) }
+
 func (p *process) run(args []string) int {
 	grammar := newCommands()
 	exited := -1
@@ -96,7 +108,7 @@ func (p *process) run(args []string) int {
 		kong.Name("gavel"),
 		kong.Description(description),
 		kong.Writers(p.out, p.err),
-		kong.Exit(func(code int) { exited = code }), // kong calls it for --help only.
+		kong.Exit(func(code int) { exited = code }), // --help and --version call it.
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 120}),
 		kong.Bind(p),
 	)
@@ -131,6 +143,9 @@ func (p *process) finish(err error) int {
 	if _, wrong := errors.AsType[usageError](err); wrong {
 		fmt.Fprintf(p.err, "%v\n", err)
 		return exitUsage
+	}
+	if code, printed := errors.AsType[errPrinted](err); printed {
+		return int(code)
 	}
 	fmt.Fprintf(p.err, "gavel: %v\n", err)
 	return exitFailed

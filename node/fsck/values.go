@@ -56,14 +56,13 @@ func readWallet(b []byte) (w storedWallet, ok bool) {
 }
 
 type storedBudget struct {
-	amount       int64
-	period       uint32
-	spent, total int64
+	amount, spent, total int64
 }
 
 func readBudget(b []byte) (s storedBudget, ok bool) {
 	r := reader{rest: b}
-	s.amount, s.period = r.i64(), r.u32()
+	s.amount = r.i64()
+	r.u32() // The number of the period, which the lines of the journal do not contain.
 	s.spent, s.total = r.i64(), r.i64()
 	return s, !r.bad
 }

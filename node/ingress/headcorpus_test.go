@@ -99,19 +99,25 @@ func TestFramingCorpus(t *testing.T) {
 					t.Errorf("%s: answers %q, want %q:\n%s", l.name, got, want, answer)
 				}
 				if strings.HasPrefix(want, "400") && len(want) == 3 {
-					refusedInJSON(t, l, answer)
+					refusedForGood(t, l, answer)
 				}
 			}
 		})
 	}
 }
 
-func refusedInJSON(t *testing.T, l listener, answer string) {
+// refusedForGood checks that nothing after a refused request was served. The auction listener refuses with the error object, and
+// on the management listener net/http refuses in text when the fault is in the head.
+func refusedForGood(t *testing.T, l listener, answer string) {
 	t.Helper()
 	if strings.Contains(answer, "X-Request-Id: next") {
 		t.Errorf("%s: the bytes after the request were served as another one", l.name)
 	}
-	for _, part := range []string{"Connection: close\r\n", "\r\nContent-Type: application/json\r\n", `{"errCode":"bad_request"`} {
+	parts := []string{"Connection: close\r\n", "\r\nContent-Type: application/json\r\n", `{"errCode":"bad_request"`}
+	if l.name == "management listener" && strings.Contains(answer, "text/plain") {
+		parts = []string{"Connection: close\r\n", "\r\n\r\n400 Bad Request"}
+	}
+	for _, part := range parts {
 		if !strings.Contains(answer, part) {
 			t.Errorf("%s: the refusal has no %q:\n%s", l.name, part, answer)
 		}

@@ -18,8 +18,7 @@ func (s *Server) Bounded(l net.Listener) *ingress.Listener {
 		Name: "management", Max: s.config.Connections, Log: s.deps.Log,
 		Refuse: func(c net.Conn) {
 			_ = c.SetDeadline(s.deps.Now().Add(time.Second))
-			answer := (&jsonConn{Conn: c, server: s}).refusal(apierr.ServiceUnavailable, "too many connections")
-			_, _ = c.Write(answer) // It fits the socket's buffer. The client may have disconnected.
+			_, _ = c.Write(s.refusal(apierr.ServiceUnavailable, "too many connections")) // It fits the socket's buffer. The client may have disconnected.
 		},
 	})
 }

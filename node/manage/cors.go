@@ -6,80 +6,48 @@ import (
 	"strings"
 
 	"github.com/gavel-ads/gavel/node/manage/campaign"
+	"github.com/gavel-ads/gavel/node/serving"
 )
 
-const (
-	requestHeadersMax = 1 << 10 // BOUND: names echoed in a preflight.
-	corsMethods       = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
-	corsHeaders       = "authorization, content-type, accept, x-ua, x-request-id"
-	corsExpose        = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Gavel-Token"
-	corsMaxAge        = "7200"
-)
-
-// corsHeaders sets the CORS headers. Every origin may call the vendors' dialog, unless some are configured, because its pages have
-// no key. Only the configured origins may call the rest of the management API, none by default, because management keys do
-// not belong in browsers. /v2 has its own rules, in its core.
-//
-// The decision follows from the route of the path, under whatever method. Only for a path without a route does the text of the path
-// decide; its answer contains nothing that an origin must not read.
-func (s *Server) corsHeaders(h http.Header, r *http.Request, rt *route) {
-	if rt == nil {
-		rt = &route{dialog: strings.HasPrefix(r.URL.Path, campaign.DialogBase), api: strings.HasPrefix(r.URL.Path, publicV1)}
-		if !rt.api {
-			// A page that mistypes a path of /v2 has to be able to read the error.
-			h.Set("Access-Control-Allow-Origin", "*")
-		}
-	}
-	origins := s.config.CORSOrigins
-	if rt.dialog {
-		origins = append(slices.Clip(origins), s.config.PageOrigins...)
-		if len(s.config.PageOrigins) == 0 || slices.Contains(s.config.PageOrigins, "*") {
-			h.Set("Access-Control-Allow-Origin", "*")
-			allowOrigin(h, r)
-			return
-		}
-	}
-	if len(origins) == 0 || !rt.api {
-		return
-	}
-	h.Add("Vary", "Origin")
-	origin := r.Header.Get("Origin")
-	if origin == "" || !slices.Contains(origins, origin) {
-		return
-	}
-	h.Set("Access-Control-Allow-Origin", origin)
-	allowOrigin(h, r)
+// corsRules are the rules for browsers on this listener. /v2 has its own rules, in its core.
+type corsRules struct {
+	api    *serving.CORS // Of the management API; nil means that no browser may call it.
+	dialog *serving.CORS // Of the vendors' dialog.
 }
 
-// allowOrigin sets what an allowed origin may send and read.
-func allowOrigin(h http.Header, r *http.Request) {
-	if r.Method != http.MethodOptions {
-		h.Set("Access-Control-Expose-Headers", corsExpose)
+// newCORSRules lets every origin call the vendors' dialog, unless some are configured, because its pages have no key. Only the
+// configured origins may call the rest of the management API, none by default, because management keys do not belong in
+// browsers.
+func newCORSRules(c *Config) corsRules {
+	const readable = serving.ReadableHeaders + ", X-Gavel-Token"
+	rules := corsRules{dialog: serving.NewCORS(nil, readable)}
+	if len(c.PageOrigins) > 0 {
+		rules.dialog = serving.NewCORS(slices.Concat(c.PageOrigins, c.CORSOrigins), readable)
+	}
+	if len(c.CORSOrigins) > 0 {
+		rules.api = serving.NewCORS(c.CORSOrigins, readable)
+	}
+	return rules
+}
+
+// setCORS sets the header fields for browsers. The decision follows from the route of the path, under whatever method. Only
+// for a path without a route does the text of the path decide; its answer contains nothing that an origin must not read.
+func (s *Server) setCORS(h http.Header, r *http.Request, rt *route) {
+	var rules *serving.CORS
+	switch {
+	case rt == nil && strings.HasPrefix(r.URL.Path, campaign.DialogBase), rt != nil && rt.dialog:
+		rules = s.cors.dialog
+	case rt == nil && !strings.HasPrefix(r.URL.Path, publicV1):
+		// A page that mistypes a path of /v2 has to be able to read the error.
+		h.Set("Access-Control-Allow-Origin", "*")
+	case rt == nil || rt.api:
+		rules = s.cors.api
+	}
+	if rules == nil {
 		return
 	}
-	h.Set("Access-Control-Allow-Methods", corsMethods)
-	h.Set("Access-Control-Max-Age", corsMaxAge)
-	h.Set("Access-Control-Allow-Headers", corsHeaders)
-	if names := r.Header.Get("Access-Control-Request-Headers"); headerNames(names) {
-		h.Set("Access-Control-Allow-Headers", names)
+	preflight := r.Method == http.MethodOptions
+	for _, f := range rules.Append(nil, preflight, header(r, "Origin"), header(r, "Access-Control-Request-Headers")) {
+		h.Set(string(f.Name), string(f.Value))
 	}
-}
-
-// headerNames reports whether text is a list of header names that is safe to send back.
-func headerNames(text string) bool {
-	if text == "" || len(text) > requestHeadersMax {
-		return false
-	}
-	for name := range strings.SplitSeq(text, ",") {
-		name = strings.Trim(name, " \t")
-		if name == "" || strings.ContainsFunc(name, notTokenRune) {
-			return false
-		}
-	}
-	return true
-}
-
-// notTokenRune is the complement of tchar in RFC 9110, section 5.6.2.
-func notTokenRune(c rune) bool {
-	return !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || strings.ContainsRune("!#$%&'*+-.^_`|~", c))
 }

@@ -34,19 +34,20 @@ func (s *Server) mountDocs() error {
 		}
 		s.routes.Handle(page.pattern, static(page.kind, body))
 	}
-	for pattern, data := range map[string]any{
-		"GET /{$}":         struct{ Version, PublicURL string }{s.config.Version, s.config.PublicURL},
-		"GET /docs/errors": errorGroups(),
-	} {
-		name := "index.html"
-		if pattern != "GET /{$}" {
-			name = "errors.html"
-		}
-		page, err := render(name, data)
+	type rendered struct {
+		pattern, file string
+		data          any
+	}
+	all := []rendered{{"GET /{$}", "index.html", s.config}, {"GET /docs/errors", "errors.html", errorGroups()}}
+	if s.config.Runbook != "" {
+		all = append(all, rendered{"GET /docs/runbook", "runbook.html", s.config.Runbook})
+	}
+	for _, page := range all {
+		body, err := render(page.file, page.data)
 		if err != nil {
 			return err
 		}
-		s.routes.Handle(pattern, static("text/html; charset=utf-8", page))
+		s.routes.Handle(page.pattern, static("text/html; charset=utf-8", body))
 	}
 	return nil
 }

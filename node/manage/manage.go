@@ -78,6 +78,7 @@ type Config struct {
 	PublicURL       string // Base of links in answers and documents.
 	AssetURL        string // Base of the public URLs of assets; empty means PublicURL.
 	Version         string
+	Runbook         string   // The operator's manual, for /docs/runbook; empty means that there is no such page.
 	Development     bool     // Allows webhooks to this machine.
 	CORSOrigins     []string // Origins that may call /public/v1 from a browser.
 	PageOrigins     []string // Origins of pages with the vendors' dialog; empty or "*" means every origin.
@@ -130,6 +131,7 @@ type Server struct {
 	routes  *routes
 	api     huma.API
 	proxies proxies
+	cors    corsRules
 	limits  *limiter
 	answers *answerCache
 	// notified are the operations that webhooks are notified of.
@@ -154,7 +156,7 @@ func New(c Config, d Deps) (*Server, error) {
 	}
 	c.Connections = cmp.Or(c.Connections, connectionsMax)
 	s := &Server{
-		config: c, deps: d, routes: newRoutes(), proxies: trusted,
+		config: c, deps: d, routes: newRoutes(), proxies: trusted, cors: newCORSRules(&c),
 		limits: newLimiter(), answers: newAnswerCache(),
 	}
 	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
@@ -236,8 +238,9 @@ func Register(api huma.API, now func() time.Time) {
 
 // mountOther mounts everything that is not a JSON operation of the API: documents, files, health checks, metrics.
 func (s *Server) mountOther() error {
-	documentV2(s.api)
-	documentFiles(s.api)
+	if err := addDocumented(s.api.OpenAPI()); err != nil {
+		return err
+	}
 	spec, err := s.OpenAPI()
 	if err != nil {
 		return err

@@ -63,9 +63,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	rt, allow := s.routes.match(r)
 	if rt == nil && allow != "" {
-		s.corsHeaders(h, r, s.routes.sibling(r, allow))
+		s.setCORS(h, r, s.routes.sibling(r, allow))
 	} else {
-		s.corsHeaders(h, r, rt)
+		s.setCORS(h, r, rt)
 	}
 	switch {
 	case rt == nil && allow == "":

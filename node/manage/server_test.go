@@ -253,9 +253,10 @@ func TestPreflightNames(t *testing.T) {
 // TestPages: the pages load nothing from other hosts and have no inline scripts, and the page of errors has an anchor for every
 // code that an answer may link to.
 func TestPages(t *testing.T) {
-	w := managetest.New(t)
+	w := managetest.NewWith(t, manage.Config{Runbook: "# Runbook\n\nWait for <NODE>.\n"})
 	for path, kind := range map[string]string{
-		"/": "text/html; charset=utf-8", "/docs": "text/html; charset=utf-8", "/docs/errors": "text/html; charset=utf-8",
+		"/docs/runbook": "text/html; charset=utf-8",
+		"/":             "text/html; charset=utf-8", "/docs": "text/html; charset=utf-8", "/docs/errors": "text/html; charset=utf-8",
 		"/docs/style.css": "text/css; charset=utf-8", "/docs/reference.js": "text/javascript; charset=utf-8", "/openapi.json": "application/json",
 	} {
 		rec := call(w, "GET", path, "", "")
@@ -273,6 +274,12 @@ func TestPages(t *testing.T) {
 		if rec := call(w, "POST", path, "", ""); rec.Code != 405 || rec.Header().Get("Allow") != "GET, HEAD, OPTIONS" {
 			t.Errorf("POST %s: %d, Allow %q", path, rec.Code, rec.Header().Get("Allow"))
 		}
+	}
+	if body := call(w, "GET", "/docs/runbook", "", "").Body.String(); !strings.Contains(body, "# Runbook\n\nWait for &lt;NODE&gt;.\n") {
+		t.Errorf("the runbook is served as %s", body)
+	}
+	if body := call(w, "GET", "/", "", "").Body.String(); !strings.Contains(body, `href="/docs/runbook"`) {
+		t.Error("the first page has no link to the runbook")
 	}
 	page := call(w, "GET", "/docs/errors", "", "").Body.String()
 	for _, o := range operations(t, w) { // The API reference links to the statuses of every operation.

@@ -13,57 +13,62 @@ var (
 	nameExposeHeaders = []byte("Access-Control-Expose-Headers")
 	nameVary          = []byte("Vary")
 
-	valueAny           = []byte("*")
-	valueOrigin        = []byte("Origin")
-	valueMethods       = []byte("GET, POST, PUT, PATCH, DELETE, OPTIONS")
-	valueHeaders       = []byte("authorization, content-type, accept, x-ua, x-request-id")
-	valueMaxAge        = []byte("7200")
-	valueExposeHeaders = []byte("X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After")
+	valueAny     = []byte("*")
+	valueOrigin  = []byte("Origin")
+	valueMethods = []byte("GET, POST, PUT, PATCH, DELETE, OPTIONS")
+	valueHeaders = []byte("authorization, content-type, accept, x-ua, x-request-id")
+	valueMaxAge  = []byte("7200")
 )
 
 const requestHeadersMax = 1 << 10 // BOUND: bytes of header names that the answer to a preflight echoes.
 
-// cors decides which origins may call from a browser. The origins of storefronts are not known beforehand, so every origin
-// may call unless the configuration lists some. Credentials are never allowed: scripts send the key in a header.
-type cors struct{ origins [][]byte } // Empty means every origin.
+// ReadableHeaders are the header fields that scripts may read in an answer of either listener.
+const ReadableHeaders = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
 
-func newCORS(origins []string) cors {
+// CORS decides which origins may call from a browser, for both listeners. Credentials are never allowed: scripts send the
+// key in a header. It does not change, so any number of requests may use it.
+type CORS struct {
+	origins  [][]byte // Empty means every origin.
+	readable []byte
+}
+
+// NewCORS returns the rules for the listed origins; an empty list, or * in it, is every origin. Scripts may read the header
+// fields that readable lists.
+func NewCORS(origins []string, readable string) *CORS {
+	c := &CORS{readable: []byte(readable)}
 	if slices.Contains(origins, "*") {
-		return cors{}
+		return c
 	}
-	c := cors{}
 	for _, o := range origins {
 		c.origins = append(c.origins, []byte(o))
 	}
 	return c
 }
 
-// append adds the CORS fields to an answer. Errors have them too, because otherwise a browser hides the error from the page.
-func (c cors) append(sc *Scratch, r *Request, op Operation) {
-	switch {
-	case len(c.origins) == 0:
-		sc.add(nameAllowOrigin, valueAny)
-	default:
-		sc.add(nameVary, valueOrigin)
-		if !c.listed(r.Origin) {
-			return
-		}
-		sc.add(nameAllowOrigin, r.Origin)
-	}
-	if op != OpPreflight {
-		sc.add(nameExposeHeaders, valueExposeHeaders)
-		return
-	}
-	sc.add(nameAllowMethods, valueMethods)
-	if headers := bytes.TrimSpace(r.RequestHeaders); isTokenList(headers) {
-		sc.add(nameAllowHeaders, headers)
+// Append appends the CORS fields of an answer to dst. Errors have them too, because otherwise a browser hides the error from
+// the page. The answer to a preflight allows the requested header names when they are well formed.
+// OWNERSHIP: the fields refer to origin and requested.
+func (c *CORS) Append(dst []Field, preflight bool, origin, requested []byte) []Field {
+	if len(c.origins) == 0 {
+		dst = append(dst, Field{nameAllowOrigin, valueAny})
 	} else {
-		sc.add(nameAllowHeaders, valueHeaders)
+		dst = append(dst, Field{nameVary, valueOrigin})
+		if !c.listed(origin) {
+			return dst
+		}
+		dst = append(dst, Field{nameAllowOrigin, origin})
 	}
-	sc.add(nameMaxAge, valueMaxAge)
+	if !preflight {
+		return append(dst, Field{nameExposeHeaders, c.readable})
+	}
+	allowed := valueHeaders
+	if names := bytes.TrimSpace(requested); isTokenList(names) {
+		allowed = names
+	}
+	return append(dst, Field{nameAllowMethods, valueMethods}, Field{nameAllowHeaders, allowed}, Field{nameMaxAge, valueMaxAge})
 }
 
-func (c cors) listed(origin []byte) bool {
+func (c *CORS) listed(origin []byte) bool {
 	return slices.ContainsFunc(c.origins, func(o []byte) bool { return bytes.Equal(o, origin) })
 }
 

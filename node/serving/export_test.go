@@ -14,3 +14,10 @@ func WaitRecent(c *Core) {
 		time.Sleep(time.Millisecond)
 	}
 }
+
+// UserHash returns the hash of an opaqueUserId in a marketplace, by which events, auctions and segments identify the user.
+// It is never 0. secret is command.Secrets.Duplicate.
+func UserHash(secret *[32]byte, marketplace uint16, id []byte) uint64 {
+	h := hasher{secret: secret, marketplace: marketplace}
+	return h.user(id)
+}

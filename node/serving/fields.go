@@ -49,7 +49,7 @@ func (sc *Scratch) finish(c *Core, r *Request, t target, op Operation, code apie
 	sc.add(nameOptions, valueNoSniff)
 	sc.add(nameRequestID, sc.requestID(r))
 	if t.onV2 || t.endpoint == nil { // Without CORS fields a page could not read the 404 of a misspelt path.
-		c.cors.append(sc, r, op)
+		sc.Fields = c.cors.Append(sc.Fields, op == OpPreflight, r.Origin, r.RequestHeaders)
 	}
 	sc.op, sc.code = op, code
 }

@@ -48,10 +48,3 @@ func (h *hasher) user(id []byte) uint64 {
 }
 
 func appendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }
-
-// UserHash returns the hash of an opaqueUserId in a marketplace, by which events, auctions and segments identify the user.
-// It is never 0. secret is command.Secrets.Duplicate.
-func UserHash(secret *[32]byte, marketplace uint16, id []byte) uint64 {
-	h := hasher{secret: secret, marketplace: marketplace}
-	return h.user(id)
-}

@@ -48,7 +48,6 @@ func lookup(path []byte) *endpoint {
 // target is the parsed request target.
 type target struct {
 	endpoint  *endpoint // Nil when the path has no endpoint.
-	query     []byte
 	onV2      bool
 	malformed bool // The path is not valid. On the management listener net/http refuses such a request before any handler.
 }
@@ -56,19 +55,19 @@ type target struct {
 // route finds the endpoint of a request. It first looks up the path as it is, because clients send clean paths, and cleans
 // it only if that finds nothing.
 func (c *Core) route(sc *Scratch, r *Request) target {
-	path, query := SplitTarget(r.Target)
+	path, _ := SplitTarget(r.Target)
 	if e := lookup(path); e != nil {
-		return target{e, query, e.onV2, false}
+		return target{e, e.onV2, false}
 	}
 	clean, good := AppendCleanPath(sc.path[:0], path)
 	sc.path = clean
 	if !wellFormed(path) {
-		return target{nil, query, onV2(clean), true}
+		return target{nil, onV2(clean), true}
 	}
 	if !good {
-		return target{nil, query, onV2(clean), false}
+		return target{nil, onV2(clean), false}
 	}
-	return target{lookup(clean), query, onV2(clean), false}
+	return target{lookup(clean), onV2(clean), false}
 }
 
 // wellFormed reports whether a path begins with '/', or is the '*' of OPTIONS, and has no broken percent-encoding.

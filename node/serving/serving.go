@@ -72,7 +72,7 @@ type Deps struct {
 // Core answers /v2 and /healthz. It is safe for concurrent use; each request uses a Scratch of its own.
 type Core struct {
 	Deps
-	cors          cors
+	cors          *CORS
 	scratches     sync.Pool
 	auctionNumber atomic.Uint64 // The next auction number that no Scratch has reserved.
 	eventsRunning atomic.Int64  // Events requests that are being answered.
@@ -88,7 +88,7 @@ func New(d Deps) *Core {
 	if d.EventBodyMax == 0 {
 		d.EventBodyMax = eventsBodyMax
 	}
-	c := &Core{Deps: d, cors: newCORS(d.CORSOrigins), recent: newRecent(d.ExplainEvery)}
+	c := &Core{Deps: d, cors: NewCORS(d.CORSOrigins, ReadableHeaders), recent: newRecent(d.ExplainEvery)}
 	if c.recent != nil {
 		c.recorder = newRecorder(d.Started.UnixMilli())
 	}

@@ -39,7 +39,6 @@ type JobType string
 const (
 	JobAdvertiser      JobType = "advertiser_creation"
 	JobCampaign        JobType = "campaign_creation"
-	JobCampaignUpdate  JobType = "campaign_update"
 	JobAudience        JobType = "user_list_audience_creation"
 	JobAudienceReplace JobType = "user_list_audience_replacement"
 )

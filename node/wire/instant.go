@@ -1,5 +1,7 @@
 package wire
 
+import "time"
+
 // instant parses an ISO 8601 date-time into milliseconds since 1970 UTC: YYYY-MM-DDThh:mm:ss, an optional fraction of any
 // length after . or , (truncated to milliseconds), and an optional offset Z, ±hh:mm or ±hhmm; without an offset it is UTC.
 // T and Z may be in lower case. A leap second (:60) is read as the second after it, as in Unix time. Years from 0000 to
@@ -26,16 +28,19 @@ func instant(text []byte) (millis int64, ok bool) {
 	return minutes*60_000 + int64(second)*1_000 + fraction, true
 }
 
+const secondsPerDay = 24 * 60 * 60
+
 // date parses YYYY-MM-DD into days since 1970.
 func date(text []byte) (day int64, ok bool) {
 	if len(text) != 10 || text[4] != '-' || text[7] != '-' || !allDigits(text[:4], text[5:7], text[8:]) {
 		return 0, false
 	}
 	year, month, of := 100*twoDigits(text)+twoDigits(text[2:]), twoDigits(text[5:]), twoDigits(text[8:])
-	if month < 1 || month > 12 || of < 1 || of > daysIn(year, month) {
-		return 0, false
+	midnight := time.Date(year, time.Month(month), of, 0, 0, 0, 0, time.UTC)
+	if _, m, d := midnight.Date(); m != time.Month(month) || d != of {
+		return 0, false // time.Date takes 30 February as a day of March.
 	}
-	return daysSince1970(year, month, of), true
+	return midnight.Unix() / secondsPerDay, true
 }
 
 // twoDigits returns the number that the first two bytes of text spell. It is meaningless if they are not digits.
@@ -50,33 +55,6 @@ func allDigits(parts ...[]byte) bool {
 		}
 	}
 	return true
-}
-
-func daysIn(year, month int) int {
-	switch month {
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return 29
-		}
-		return 28
-	case 4, 6, 9, 11:
-		return 30
-	}
-	return 31
-}
-
-// daysSince1970 counts days by eras of 400 years that begin on 1 March, so that the leap day is the last of its year
-// (Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, days_from_civil).
-func daysSince1970(year, month, day int) int64 {
-	if month <= 2 {
-		year--
-		month += 12
-	}
-	year += 400 // January and February of year 0 belong to year -1; one era more keeps the divisions positive.
-	era, yearOfEra := year/400, year%400
-	dayOfYear := (153*(month-3)+2)/5 + day - 1
-	dayOfEra := yearOfEra*365 + yearOfEra/4 - yearOfEra/100 + dayOfYear
-	return int64(era-1)*146_097 + int64(dayOfEra) - 719_468
 }
 
 // fractionMillis parses an optional fraction of a second and returns the text after it.

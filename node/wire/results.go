@@ -33,9 +33,6 @@ func AppendResults(dst []byte, _ *auction.Request, res *auction.Results, ownDema
 
 func appendResult(dst []byte, r *auction.Result, ownDemand []byte) []byte {
 	dst = append(dst, resultTypes[r.Type]...)
-	if r.Failed {
-		return append(dst, `],"error":true}`...)
-	}
 	for i := range r.Winners {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -43,7 +43,6 @@ func someResults() *auction.Results {
 		{Type: auction.ListingsResult, Winners: []auction.Winner{winner(1, "p1", true), winner(2, "p\"\\\n\t\x01\x1f é", false)}},
 		{Type: auction.BannersResult},
 		{Type: auction.ExternalListingsResult, Winners: []auction.Winner{winner(1, "p1", true), external}},
-		{Type: auction.ListingsResult, Failed: true, Winners: []auction.Winner{winner(1, "never", true)}},
 		{Type: auction.BannersResult, Winners: []auction.Winner{banner}},
 		{Type: auction.BrandResult, Winners: []auction.Winner{brand, plain}},
 		{Type: auction.HotelsResult, Winners: []auction.Winner{winner(1, "h1", true)}},
@@ -66,7 +65,6 @@ func TestAppendResults(t *testing.T) {
 		`{"resultType":"external_demand_listings","winners":[{"rank":1,"type":"product","id":"p1` + own + `,"demandSource":"own"},` +
 		`{"rank":2,"type":"product","id":"p2","resolvedBidId":"` + token + `","demandSource":"dsp_1","metadata":{"clickUrl": "https://x"}}],` +
 		`"error":false},` +
-		`{"resultType":"listings","winners":[],"error":true},` +
 		`{"resultType":"banners","winners":[{"rank":1,"type":"url","id":"https://x/?a=\"b\"` + own +
 		`,"asset":[{"url":"https://cdn/1.png"},{"url":"u\"","content":{"bannerTextColour":"#fff"}}]}],"error":false},` +
 		`{"resultType":"brand","winners":[{"rank":1,"type":"product","id":"b1` + own +

@@ -99,7 +99,6 @@ type object struct {
 	path     string      // The path of the object, for messages.
 	variant  apierr.Code // Not OK if a known name in another case is a violation of this code.
 	started  bool        // The object has at least one member.
-	unknown  bool        // The object has an unknown member.
 	seen     uint32      // Bit i is set if names[i] came.
 	variants uint32      // Bit i is set if names[i] came in another case.
 }
@@ -165,7 +164,6 @@ func find(names []string, name []byte) int {
 // unknownMember records a member whose name does not match exactly. It compares with Unicode case folding, because the
 // decoders that a client or a proxy in front of the node may use do the same: they read "ſlots" as slots.
 func (s *scanner) unknownMember(o *object, name []byte, from, to int) {
-	o.unknown = true
 	for i := range o.names {
 		if o.mask>>i&1 == 0 || !bytes.EqualFold(name, []byte(o.names[i])) {
 			continue

@@ -69,7 +69,7 @@ func (r *Results) reset(n int) {
 
 // reset empties a result, so that it contains nothing of an earlier request.
 func (r *Result) reset(req *Request, a *Auction) {
-	r.Type, r.Failed, r.PlacementIndex, r.Variant = resultTypes[a.Kind], false, a.PlacementIndex, nil
+	r.Type, r.PlacementIndex, r.Variant = resultTypes[a.Kind], a.PlacementIndex, nil
 	r.Winners = r.Winners[:0]
 	clear(r.Lost[:])
 	if len(r.shown) > 0 {

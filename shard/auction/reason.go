@@ -10,9 +10,7 @@ const (
 	Ended                         // The campaign has ended.
 	NotApproved                   // The campaign awaits review or was rejected, or no asset of the banner is approved.
 	ProductInactive               // The target is not an active catalog product.
-	OutOfStock                    // The target is out of stock.
 	Trigger                       // No trigger of the bid matches a context of the request.
-	SlotMismatch                  // The bid is for another slot.
 	DeviceMismatch                // The bid is for another device.
 	Geo                           // The bid is for another location.
 	Segment                       // The user is in none of the campaign's segments.
@@ -30,7 +28,7 @@ const (
 )
 
 var reasonNames = [Reasons]string{
-	"inactive", "not_started", "ended", "not_approved", "product_inactive", "out_of_stock", "trigger", "slot", "device",
+	"inactive", "not_started", "ended", "not_approved", "product_inactive", "trigger", "device",
 	"geo", "segment", "excluded", "filter", "reserve", "stale", "budget", "wallet", "pacing", "frequency", "diversity", "outranked",
 }
 

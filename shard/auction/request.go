@@ -167,7 +167,6 @@ const (
 // Result is the outcome of one auction.
 type Result struct {
 	Type    ResultType
-	Failed  bool // This auction failed inside Gavel; Winners is empty. Run never sets it.
 	Winners []Winner
 	Lost    [Reasons]uint32 // The number of bids that lost, by reason.
 	// PlacementIndex and Variant are the auction's experiment: its bucket, 0 for none, and its variant.

@@ -71,9 +71,9 @@ const (
 	RecordWebhookIndex
 	RecordDelivery // A notification that is being delivered, or one of the last that were.
 	RecordAudit
-	RecordLedgerAccount
-	RecordTransfer
-	RecordNode // The address at which a node serves files to the other nodes.
+	_ // 27 to 29 were kinds that no release wrote.
+	_
+	_
 	RecordSegment
 	RecordSegmentIndex
 	RecordMarketplace // The highest assigned ordinal of a marketplace.

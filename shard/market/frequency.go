@@ -1,6 +1,9 @@
 package market
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // FrequencyQuery asks how often a user interacted with a campaign or bid in one period.
 type FrequencyQuery struct {
@@ -139,13 +142,8 @@ func periodNumber(p Period, localMillis int64) uint32 {
 	}
 }
 
-// monthOf returns year*12 + month of a day since 1970-01-01. It counts years from March on, so that a leap day is the
-// last day of a year.
+// monthOf returns year*12 + month of a day since 1970-01-01.
 func monthOf(day uint32) uint32 {
-	day += 719_468 // Since 0000-03-01.
-	era, inEra := day/146_097, day%146_097
-	year := (inEra - inEra/1_460 + inEra/36_524 - inEra/146_096) / 365
-	inYear := inEra - (365*year + year/4 - year/100)
-	month := (5*inYear + 2) / 153 // 0 is March.
-	return (era*400+year)*12 + month + 3
+	year, month, _ := time.Unix(int64(day)*24*60*60, 0).UTC().Date()
+	return uint32(year)*12 + uint32(month) //nolint:gosec // The year is at least 1970.
 }

@@ -1,0 +1,68 @@
+package manage
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/goccy/go-yaml"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+)
+
+// documentedYAML describes the operations that no Go type describes: those of /v2, of files and of health.
+//
+//go:embed documented.yaml
+var documentedYAML []byte
+
+// addDocumented adds the operations of documented.yaml to the description. The other operations add themselves when the kit
+// registers them.
+func addDocumented(api *huma.OpenAPI) error {
+	operations, err := documented()
+	if err != nil {
+		return fmt.Errorf("documented.yaml: %w", err)
+	}
+	problem := map[string]*huma.MediaType{"application/json": {
+		Schema: api.Components.Schemas.Schema(reflect.TypeFor[resource.ErrorBody](), true, ""),
+	}}
+	for path, methods := range operations {
+		for method, op := range methods {
+			op.Method, op.Path = strings.ToUpper(method), path
+			if op.Security == nil {
+				op.Security = []map[string][]string{} // In JSON an empty list says that no key is needed.
+				for _, status := range []int{http.StatusInternalServerError, http.StatusServiceUnavailable} {
+					op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
+				}
+			}
+			api.AddOperation(op)
+		}
+	}
+	return nil
+}
+
+// documented decodes the operations by path and method. They pass through JSON, because the YAML decoder cannot fill the
+// inlined maps of huma's types.
+func documented() (map[string]map[string]*huma.Operation, error) {
+	var file struct {
+		Shared any `yaml:"shared"` // The decoder has already put its parts where they are referred to.
+		Paths  any `yaml:"paths"`
+	}
+	if err := yaml.UnmarshalWithOptions(documentedYAML, &file, yaml.Strict()); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(file.Paths)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var operations map[string]map[string]*huma.Operation
+	err = d.Decode(&operations)
+	return operations, err
+}
