@@ -115,7 +115,7 @@ func (s *scanner) qualityScores(a *auction.Auction) (count int, there bool) {
 		if p != present || err != nil {
 			s.at[1] = int32(count) //nolint:gosec // below ProductsMax.
 			code := apierr.InvalidQualityScore
-			if len(text) > numberLenMax {
+			if p != present || len(text) > numberLenMax {
 				code = apierr.BadRequest
 			}
 			s.violate(fieldQuality, code, "auctions[#].products.qualityScores[#]",

@@ -39,7 +39,7 @@ func RegisterTemplates(api huma.API) {
 	resource.Add(api, resource.Op{ID: "getJsonTemplate", Method: http.MethodGet, Path: oneTemplate, Tag: templateTag, Doc: "Get a JSON template, an archived one too."}, getTemplate)
 	resource.Add(api, resource.Op{
 		ID: "updateJsonTemplate", Method: http.MethodPatch, Path: oneTemplate, Tag: templateTag,
-		Doc: "Change a JSON template; existing content is not checked again.",
+		Doc: "Change a JSON template; existing content is not checked again.", EmptyText: true,
 	}, patchTemplate)
 	resource.Add(api, resource.Op{
 		ID: "archiveJsonTemplate", Method: http.MethodPost, Path: oneTemplate + "/archive", Tag: templateTag,

@@ -23,6 +23,8 @@ type checker struct {
 	found    []Violation
 	repeated string // A known member that came twice in one object; the whole body is refused.
 	known    map[*huma.Schema]map[string]string
+
+	emptyText bool // Op.EmptyText.
 }
 
 // body checks the whole text. It returns nil, a problem with a code for text that cannot be read, or one with the violations.
@@ -121,13 +123,13 @@ func (c *checker) object(i int, s *huma.Schema) {
 }
 
 // absent reports whether a member that is present counts as absent by the rules of the interface: null, unless null clears the member,
-// and blank text where the member is optional.
+// and blank text where the member is optional, unless Op.EmptyText is set.
 func (c *checker) absent(text []byte, object *huma.Schema, name string) bool {
 	s, required := c.resolve(object.Properties[name]), slices.Contains(object.Required, name)
 	if text[0] == 'n' {
 		return !clears(s, required)
 	}
-	return !required && s.Type == huma.TypeString && text[0] == '"' && strings.TrimSpace(unquote(text)) == ""
+	return !required && !c.emptyText && s.Type == huma.TypeString && text[0] == '"' && strings.TrimSpace(unquote(text)) == ""
 }
 
 // clears reports whether null clears a member; see Optional.

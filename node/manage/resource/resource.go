@@ -120,6 +120,8 @@ type Op struct {
 	Key    string // The required credential; empty means ManagementKey.
 	// Vendor is set for operations that require a ModalToken, and for no others.
 	Vendor *VendorScope
+	// EmptyText makes the bounds of an optional text hold for empty text too. Elsewhere that counts as absent.
+	EmptyText bool
 	// Background is set for an operation that may take long: it waits for its turn, runs beside auctions, and has to call Step of
 	// the limits.Work of its context in its loops.
 	Background limits.Kind
@@ -139,8 +141,11 @@ type VendorScope struct {
 	Path string
 }
 
-// vendorScope is the key under which Add stores the scope of an operation for VendorScopeOf.
-const vendorScope = "vendorScope"
+// Keys under which Add stores members of an Op in the metadata of its operation.
+const (
+	vendorScope = "vendorScope"
+	emptyText   = "emptyText"
+)
 
 // VendorScopeOf returns how an operation is bound to the vendor of a token, or nil when it accepts no tokens.
 func VendorScopeOf(op *huma.Operation) *VendorScope {
@@ -161,7 +166,7 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 		BodyReadTimeout: -1, // The listener has read the body already.
 		Security:        []map[string][]string{{cmp.Or(op.Key, ManagementKey): {}}},
 		Responses:       responses(api.OpenAPI().Components.Responses, status),
-		Metadata:        map[string]any{vendorScope: op.Vendor},
+		Metadata:        map[string]any{vendorScope: op.Vendor, emptyText: op.EmptyText},
 	}
 	if op.Method == http.MethodPost {
 		h.Parameters = []*huma.Param{idempotencyKey()}
@@ -201,7 +206,7 @@ func (k *kit) checkRequest(r *http.Request, op *huma.Operation) *Problem {
 	if len(body) == 0 && !op.RequestBody.Required {
 		return invalid(found)
 	}
-	c := checker{kit: k, data: body, found: found, loc: []string{"body"}}
+	c := checker{kit: k, data: body, found: found, loc: []string{"body"}, emptyText: op.Metadata[emptyText] == true}
 	if p := c.body(op.RequestBody.Content["application/json"].Schema); p != nil {
 		return p
 	}
