@@ -111,6 +111,9 @@ func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 		lost += int(n)
 	}
 	fmt.Fprintf(w, "auction %d: %s, %d of %d slots filled, %d bids lost\n", i, a.ResultType, a.Winners, a.Slots, lost)
+	for _, note := range a.Notes {
+		fmt.Fprintln(w, "  "+printable(note))
+	}
 	if len(a.Candidates) == 0 {
 		fmt.Fprintln(w, "  no bid matches the request")
 		return

@@ -230,6 +230,7 @@ func (n *node) periods(now time.Time) []command.Periods {
 // buildCore creates the core of /v2 that both listeners share.
 func (n *node) buildCore(context.Context) error {
 	n.metrics = serving.NewMetrics()
+	n.metrics.SetBuild(n.version)
 	bounds := limits.SchedulerDefaults
 	bounds.PerMarketplace, bounds.PerNode, bounds.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
 	n.background = limits.NewScheduler(limits.SchedulerConfig{SchedulerLimits: bounds, Traffic: n.metrics.Answered, CPUs: cpus(), Share: float64(n.cfg.Background.CPUPercent) / 100})

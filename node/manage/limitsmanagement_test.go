@@ -173,7 +173,7 @@ func creativeLimits(p props) []limit {
 		wrap                   func(members string) string
 	}{
 		{templates, "201", "422 body.%s string_too_short", newTemplate},
-		{patch, "200", "200", func(members string) string { return `{` + members + `}` }}, // Empty counts as absent, which keeps the value.
+		{patch, "200", "422 body.%s string_too_short", func(members string) string { return `{` + members + `}` }},
 	} {
 		const row = "JSON template name; description; URLs"
 		method, _, _ := strings.Cut(o.operation, " ")
@@ -190,13 +190,9 @@ func creativeLimits(p props) []limit {
 			return o.wrap(members.String())
 		}
 		for member, most := range map[string]int{"name": 50, "description": 100} {
-			empty := o.empty
-			if strings.Contains(empty, "%") {
-				empty = fmt.Sprintf(empty, member)
-			}
 			all = append(all, limit{
 				row: row, field: method + " " + member, operation: o.operation, least: 1, most: most,
-				good: o.good, below: empty, above: "422 body." + member + " string_too_long",
+				good: o.good, below: fmt.Sprintf(o.empty, member), above: "422 body." + member + " string_too_long",
 				body: func(n int) string { return full(member, `"`+name(n)+`"`) },
 			})
 		}

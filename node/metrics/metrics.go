@@ -9,6 +9,7 @@ package metrics
 
 import (
 	"net/http"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -58,6 +59,16 @@ func New(v Vocabulary, successStatus []string) *Metrics {
 		(*traffic)(m), (*nodeCollector)(m),
 	)
 	return m
+}
+
+// SetBuild reports the version of the binary. It may be called once.
+func (m *Metrics) SetBuild(version string) {
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "gavel_build_info", Help: "Always 1; the labels are the version of the binary and that of Go.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	build.Set(1)
+	m.registry.MustRegister(build)
 }
 
 // Handler serves the metrics in the formats that Prometheus accepts.

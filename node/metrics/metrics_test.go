@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"math"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -183,6 +184,7 @@ func TestNodeMetrics(t *testing.T) {
 		}
 	})
 	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
+	m.SetBuild("v1.2.3")
 	wantLines(t, scrape(t, m),
 		`gavel_raft_leader{group="1"} 1`, `gavel_raft_leader{group="2"} 0`, `gavel_raft_applied_index{group="1"} 88`,
 		`gavel_raft_last_contact_seconds{group="2"} 1.5`, `gavel_raft_snapshots_total{group="1"} 2`,
@@ -204,6 +206,7 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_mails_queued_total 5`, `gavel_mails_total{result="sent"} 3`, `gavel_mails_total{result="retried"} 2`, `gavel_mails_total{result="failed"} 1`,
 		`gavel_background_running{kind="report"} 1`, `gavel_background_waiting{kind="report"} 2`,
 		`gavel_background_refused_total{kind="report"} 3`, `gavel_background_cpu_seconds_total{kind="report"} 4`,
+		`gavel_build_info{goversion="`+runtime.Version()+`",version="v1.2.3"} 1`,
 		`gavel_management_cpu_waiting 5`, `gavel_management_cpu_seconds_total 6`,
 		`gavel_management_requests_total{operation="list_campaigns",status="200"} 1`,
 	)

@@ -105,6 +105,24 @@ func TestExplanationsAgreeWithAuctions(t *testing.T) {
 	}
 }
 
+// TestExplanationsNoteWhatIsNotInTheCatalog checks the notes of an auction that finds no bid because the catalog does not have
+// what it names.
+func TestExplanationsNoteWhatIsNotInTheCatalog(t *testing.T) {
+	node := servingtest.New(servingtest.Spec{Bids: 20})
+	for names, want := range map[string]string{
+		`"category":{"id":"kitchen"}`:                                  "category kitchen is not in the catalog",
+		`"category":{"disjunctions":[["a","b"],["a"]]}`:                "categories a, b are not in the catalog",
+		`"products":{"ids":["p-0000001"]}`:                             "",
+		`"products":{"ids":["p-0000001","x","x"]}`:                     "product x is not in the catalog",
+		`"products":{"ids":["1","2","3","4","5","6","p-0000001","7"]}`: "7 products are not in the catalog: 1, 2, 3, 4, 5 and 2 more",
+	} {
+		e := explained(t, node.Core, "auctions", `{"auctions":[{"type":"listings","slots":1,`+names+`}]}`)
+		if got := strings.Join(e.Auctions[0].Notes, "; "); got != want {
+			t.Errorf("%s: %q, want %q", names, got, want)
+		}
+	}
+}
+
 func TestExplainRefuses(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 1})
 	f := func(marketplace uint16, body string, want apierr.Code) {

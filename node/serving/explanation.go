@@ -38,6 +38,7 @@ type ExplainedAuction struct {
 	Lost       map[string]uint32 `json:"lost" doc:"How many bids lost for which reason, the omitted ones included."`
 	Candidates []Candidate       `json:"candidates" doc:"Winners by rank, then losers, the best first."`
 	Omitted    int               `json:"omitted" doc:"Losers that are not listed."`
+	Notes      []string          `json:"notes" doc:"What the auction names that is not in the catalog."`
 }
 
 // Candidate is a bid with its outcome and the values that decided it. Amounts are in minor units and may have fractions.
@@ -149,7 +150,7 @@ func (g *gathering) auction(x *explainer, i int) ExplainedAuction {
 	})
 	e := ExplainedAuction{
 		ResultType: resultNames[result.Type], Bucket: int(result.PlacementIndex), Variant: string(result.Variant), Slots: asked.Slots, Winners: len(result.Winners), Lost: map[string]uint32{}, Omitted: g.omitted,
-		Candidates: []Candidate{},
+		Candidates: []Candidate{}, Notes: x.notes(asked),
 	}
 	for reason, n := range result.Lost {
 		if n > 0 {
