@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // ClusterStatus is the cluster as this node knows it.
@@ -49,7 +51,7 @@ func (s *Store) Cluster() ClusterStatus {
 		c.Groups = append(c.Groups, GroupLeader{Group: id, Leader: leader, Term: g.raft.CurrentTerm()})
 		contact, _ := g.safe.LeaderContact()
 		for _, server := range g.servers().Servers {
-			node := nodeOf(server.ID)
+			node := transport.NodeOf(server.ID)
 			at, known := seen[node]
 			if !known {
 				at = len(c.Nodes)

@@ -125,8 +125,6 @@ type TLS = transport.Files
 // PeerConnectionsMin is the lowest allowed value of Config.PeerConnectionsMax.
 const PeerConnectionsMin = transport.ConnectionsMin
 
-const nodeIDBytesMax = 238 // BOUND: with "~" and 16 hex digits it must fit the 255 bytes of a target in a connection's header.
-
 // NodeInfoBytesMax bounds what Config.NodeInfo returns, in bytes.
 const NodeInfoBytesMax = 4 << 10
 
@@ -180,7 +178,7 @@ func (c Config) validate() error {
 		}
 	}
 	fault(c.Dir == "", "no directory given")
-	fault(c.NodeID == "" || len(c.NodeID) > nodeIDBytesMax, "the node id must have 1 to %d bytes", nodeIDBytesMax)
+	fault(c.NodeID == "" || len(c.NodeID) > transport.NodeIDBytesMax, "the node id must have 1 to %d bytes", transport.NodeIDBytesMax)
 	fault(len(c.Advertise) > transport.AddressBytesMax, "the address %q, which peers dial, has %d bytes, at most %d",
 		c.Advertise, len(c.Advertise), transport.AddressBytesMax)
 	fault(c.Machine == nil, "no state machine given")
@@ -191,7 +189,7 @@ func (c Config) validate() error {
 	fault(c.PeerListen != "" && !c.Insecure && c.TLS == nil, "the peer port needs certificates, or plain TCP on loopback with Insecure")
 	fault(c.Insecure && c.TLS != nil, "the peer port has certificates and is Insecure: choose one")
 	fault(c.PeerListen != "" && c.TLS == nil && !loopback(c.PeerListen), "plain TCP is allowed on loopback only, not on %s", c.PeerListen)
-	fault(strings.Contains(c.NodeID, incarnationMark), "the node id %q must not contain %q", c.NodeID, incarnationMark)
+	fault(strings.Contains(c.NodeID, transport.IncarnationMark), "the node id %q must not contain %q", c.NodeID, transport.IncarnationMark)
 	fault(len(c.Seeds) > seedsMax, "%d seeds, at most %d", len(c.Seeds), seedsMax)
 	for _, seed := range c.Seeds {
 		_, _, err := net.SplitHostPort(strings.TrimPrefix(seed, dnsPrefix))

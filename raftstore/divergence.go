@@ -9,6 +9,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/durable"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // evaluate compares the known digests of a check, and ends the process when this node is the one that differs.
@@ -58,12 +61,12 @@ func (c *check) tally(servers raft.Configuration, self string) digestTally {
 	v := digestTally{votes: map[uint64]int{}}
 	counted, seen := 0, map[string]bool{}
 	for _, server := range servers.Servers {
-		if seen[nodeOf(server.ID)] { // Another incarnation: a node counts once.
+		if seen[transport.NodeOf(server.ID)] { // Another incarnation: a node counts once.
 			continue
 		}
-		seen[nodeOf(server.ID)] = true
-		digest, known := c.peerDigests[nodeOf(server.ID)]
-		if nodeOf(server.ID) == self {
+		seen[transport.NodeOf(server.ID)] = true
+		digest, known := c.peerDigests[transport.NodeOf(server.ID)]
+		if transport.NodeOf(server.ID) == self {
 			digest, known = c.digest, true
 		}
 		if !known {
@@ -97,7 +100,7 @@ type divergence struct {
 func (s *Store) halt(d divergence) {
 	b, err := json.MarshalIndent(d, "", "  ")
 	if err == nil {
-		err = writeFile(s.c.FS, s.c.Dir, divergedTmp, divergedName, append(b, '\n'))
+		err = durable.WriteFile(s.c.FS, s.c.Dir, divergedTmp, divergedName, append(b, '\n'))
 	}
 	if err != nil { // The next check after a restart finds the difference again.
 		s.c.Logger.Error("divergence_mark_failed", slog.Any("err", err))

@@ -5,18 +5,19 @@ import (
 	"fmt"
 
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 )
 
 // Errors of Propose and ReadBarrier. The first group means that the command was not applied and never will be.
 // ErrUnknown means that it may be applied, so the caller repeats it with the same ids, never with new ones.
 var (
-	ErrNotLeader  = errors.New("this node does not lead the group; nothing was applied")
-	ErrOverloaded = errors.New("too many commands are waiting; nothing was applied")
-	ErrTooLarge   = errors.New("the command is too large; nothing was applied")
-	ErrNoSpace    = errors.New("the disk of the leader is nearly full; nothing was applied")
-	ErrClosed     = errors.New("the store is closed; nothing was applied")
+	ErrNotLeader  = proposal.ErrNotLeader
+	ErrOverloaded = proposal.ErrOverloaded
+	ErrTooLarge   = proposal.ErrTooLarge
+	ErrNoSpace    = proposal.ErrNoSpace
+	ErrClosed     = proposal.ErrClosed
 
-	ErrUnknown = errors.New("the outcome is unknown; repeat with the same ids")
+	ErrUnknown = proposal.ErrUnknown
 )
 
 // ErrRestoring means that a snapshot of another node is replacing the state of this node, so that there is nothing to

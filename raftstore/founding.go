@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 const (
@@ -54,7 +56,7 @@ type founding struct {
 }
 
 func newFounding(s *Store) *founding {
-	return &founding{store: s, server: newIncarnation(s.c.NodeID), unclustered: map[string]unclusteredPeer{}, groups: sorted(s.c.Groups)}
+	return &founding{store: s, server: transport.NewIncarnation(s.c.NodeID), unclustered: map[string]unclusteredPeer{}, groups: sorted(s.c.Groups)}
 }
 
 // groupIDs returns the groups that this node has, or proposes.

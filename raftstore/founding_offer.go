@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // makeOffer decides whether this node founds a cluster now. If so it returns the identity to offer, and the other
@@ -28,7 +30,7 @@ func (f *founding) makeOffer() (i identity, others []voter) {
 			voters = append(voters, s.voter)
 		}
 	}
-	slices.SortFunc(voters, func(a, b voter) int { return strings.Compare(nodeOf(a.Server), nodeOf(b.Server)) })
+	slices.SortFunc(voters, func(a, b voter) int { return strings.Compare(transport.NodeOf(a.Server), transport.NodeOf(b.Server)) })
 	if len(voters) < c.Expect || voters[0].Server != f.server {
 		return i, nil
 	}
@@ -69,10 +71,10 @@ func (f *founding) sendOffer(ctx context.Context, i identity, others []voter) (i
 	q.Op, q.Cluster, q.Voters = "found", i.Cluster, i.Voters
 	for _, v := range others {
 		if _, err := f.store.ask(ctx, v.Address, q); err != nil {
-			f.store.c.Logger.Warn("founding_refused", slog.String("node", nodeOf(v.Server)), slog.Any("err", err))
+			f.store.c.Logger.Warn("founding_refused", slog.String("node", transport.NodeOf(v.Server)), slog.Any("err", err))
 			f.mu.Lock()
 			f.current = identity{}
-			delete(f.unclustered, nodeOf(v.Server)) // It sends a hello when it is ready.
+			delete(f.unclustered, transport.NodeOf(v.Server)) // It sends a hello when it is ready.
 			f.mu.Unlock()
 			return i, false, nil
 		}
@@ -113,13 +115,13 @@ func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, err
 	if !dead {
 		return i, false, nil
 	}
-	f.store.c.Logger.Warn("founding_withdrawn", slog.String("founder", nodeOf(founder.Server)))
+	f.store.c.Logger.Warn("founding_withdrawn", slog.String("founder", transport.NodeOf(founder.Server)))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := dropIdentity(&f.store.c); err != nil {
 		return i, false, err
 	}
-	f.current, f.server = identity{}, newIncarnation(f.store.c.NodeID)
+	f.current, f.server = identity{}, transport.NewIncarnation(f.store.c.NodeID)
 	return identity{}, false, nil
 }
 

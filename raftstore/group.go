@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
@@ -45,7 +46,7 @@ type Group struct {
 	snaps   *snapshot.Store
 	streams *transport.Streams
 	safe    transport.Safe
-	batcher *batcher
+	batcher *proposal.Batcher
 
 	transfers transferGuard
 	fullQuota fullQuota
@@ -244,7 +245,7 @@ func (g *Group) close() error {
 	g.closed = true
 	g.notifyLeaderChange()
 	g.mu.Unlock()
-	g.batcher.close()
+	g.batcher.Close()
 	g.raft.DeregisterObserver(g.observer)
 	g.raftCalls.Wait()
 	down := g.raft.Shutdown()

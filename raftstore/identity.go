@@ -7,17 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/durable"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 const (
 	identityName = "cluster.json"
 	identityTmp  = "cluster.json.tmp"
 )
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // identity is the content of cluster.json: the cluster, node and incarnation that own the directory. It is written
 // before anything else, and once more when a cluster that was being founded exists.
@@ -71,7 +75,7 @@ func loadIdentity(c *Config) (i identity, err error) {
 		if c.Expect != 1 || len(c.Seeds) > 0 {
 			return i, ErrNoCluster
 		}
-		i = identity{Cluster: clusterText(newCluster()), Node: c.NodeID, Server: newIncarnation(c.NodeID), Groups: groups}
+		i = identity{Cluster: clusterText(newCluster()), Node: c.NodeID, Server: transport.NewIncarnation(c.NodeID), Groups: groups}
 		return i, writeIdentity(c, i)
 	}
 	if i, err = readIdentity(c.FS, path); err != nil {
@@ -97,17 +101,8 @@ func (i identity) formerIDs() (ids []uint64) {
 	return ids
 }
 
-func readFile(fs vfs.FS, path string) ([]byte, error) {
-	f, err := fs.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	b, err := io.ReadAll(f)
-	return b, errors.Join(err, f.Close())
-}
-
 func readIdentity(fs vfs.FS, path string) (i identity, err error) {
-	b, err := readFile(fs, path)
+	b, err := durable.ReadFile(fs, path)
 	if err != nil {
 		return i, err
 	}
@@ -157,32 +152,10 @@ func writeIdentity(c *Config, i identity) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(c.FS, c.Dir, identityTmp, identityName, append(b, '\n'))
+	return durable.WriteFile(c.FS, c.Dir, identityTmp, identityName, append(b, '\n'))
 }
 
 // dropIdentity deletes the identity durably, so that the directory counts as empty. REQUIRES: its node never served.
 func dropIdentity(c *Config) error {
-	return errors.Join(c.FS.Remove(c.FS.PathJoin(c.Dir, identityName)), syncDir(c.FS, c.Dir))
-}
-
-// writeFile makes a file appear complete or not at all.
-func writeFile(fs vfs.FS, dir, tmp, name string, b []byte) error {
-	tmp, name = fs.PathJoin(dir, tmp), fs.PathJoin(dir, name)
-	f, err := fs.Create(tmp, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return errors.Join(fs.Rename(tmp, name), syncDir(fs, dir), syncDir(fs, fs.PathDir(dir)))
-}
-
-func syncDir(fs vfs.FS, path string) error {
-	d, err := fs.OpenDir(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(c.FS.Remove(c.FS.PathJoin(c.Dir, identityName)), durable.SyncDir(c.FS, c.Dir))
 }

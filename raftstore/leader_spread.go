@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 const (
@@ -25,7 +27,7 @@ func leaderOrder(c raft.Configuration, group uint16) []raft.Server {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortFunc(all, func(a, b raft.Server) int { return strings.Compare(nodeOf(a.ID), nodeOf(b.ID)) })
+	slices.SortFunc(all, func(a, b raft.Server) int { return strings.Compare(transport.NodeOf(a.ID), transport.NodeOf(b.ID)) })
 	first := int(group) % len(all)
 	return slices.Concat(all[first:], all[:first])
 }
@@ -77,6 +79,6 @@ func (g *Group) transferToPreferred() bool {
 		return false
 	}
 	err = g.transferTo(to)
-	s.c.Logger.Info("leadership_transferred", slog.Int("group", int(g.id)), slog.String("node", nodeOf(to.ID)), slog.Any("err", err))
+	s.c.Logger.Info("leadership_transferred", slog.Int("group", int(g.id)), slog.String("node", transport.NodeOf(to.ID)), slog.Any("err", err))
 	return true
 }

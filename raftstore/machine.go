@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/moment"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 )
@@ -147,7 +148,7 @@ func (m *machine) applyEntry(l *raft.Log) [][]byte {
 		m.applyRemoved(node, removed)
 		return nil
 	}
-	cmds, err := splitEntry(m.cmds[:0], l.Data)
+	cmds, err := proposal.SplitEntry(m.cmds[:0], l.Data)
 	if err != nil {
 		m.store.exit.Now("raft entry cannot be applied", fmt.Errorf("group %d, entry %d: %w", m.id, l.Index, err))
 	}

@@ -2,12 +2,14 @@ package raftstore
 
 import (
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // incarnations returns the incarnations of a node in a configuration, most often one.
 func incarnations(c raft.Configuration, node string) (found []raft.Server) {
 	for _, s := range c.Servers {
-		if nodeOf(s.ID) == node {
+		if transport.NodeOf(s.ID) == node {
 			found = append(found, s)
 		}
 	}
@@ -56,7 +58,7 @@ func (s *Store) nameOf(address string) string {
 		for _, g := range s.groups {
 			for _, server := range g.servers().Servers {
 				if string(server.Address) == address {
-					return nodeOf(server.ID)
+					return transport.NodeOf(server.ID)
 				}
 			}
 		}
@@ -106,7 +108,7 @@ type Member struct {
 // REQUIRES: the store is open.
 func (g *Group) Members() (all []Member) {
 	for _, s := range g.servers().Servers {
-		all = append(all, Member{nodeOf(s.ID), string(s.Address), s.Suffrage == raft.Voter})
+		all = append(all, Member{transport.NodeOf(s.ID), string(s.Address), s.Suffrage == raft.Voter})
 	}
 	return all
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 const (
@@ -63,7 +65,7 @@ func (g *Group) changeMembers(q question) error {
 // incarnation of it, whose directory is lost, is removed first: it will never vote again, and would count as a voter
 // for ever.
 func (g *Group) addLearner(q question) error {
-	if q.Server == "" || nodeOf(q.Server) != q.Subject || q.Address == "" {
+	if q.Server == "" || transport.NodeOf(q.Server) != q.Subject || q.Address == "" {
 		return refuse("%q at %q is no incarnation of %q", q.Server, q.Address, q.Subject)
 	}
 	if err := g.mayJoin(q); err != nil {
@@ -197,6 +199,6 @@ func (g *Group) appendNoop() error {
 	}
 	ctx, cancel := context.WithTimeout(g.store.ctx, changeTimeout)
 	defer cancel()
-	_, _, err := g.batcher.propose(ctx, g.store.c.Noop)
+	_, _, err := g.batcher.Propose(ctx, g.store.c.Noop)
 	return err
 }

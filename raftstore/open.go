@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gavel-ads/gavel/raftstore/durable"
 	"github.com/gavel-ads/gavel/raftstore/fatal"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
@@ -120,17 +121,17 @@ func makeDirs(c *Config) error {
 		if err := c.FS.MkdirAll(path, 0o700); err != nil {
 			return err
 		}
-		if err := syncDir(c.FS, c.FS.PathDir(path)); err != nil {
+		if err := durable.SyncDir(c.FS, c.FS.PathDir(path)); err != nil {
 			return err
 		}
 	}
-	return syncDir(c.FS, c.FS.PathDir(c.Dir))
+	return durable.SyncDir(c.FS, c.FS.PathDir(c.Dir))
 }
 
 // openPort opens the peer port, if the configuration names one, and sets this node's address. Nothing is accepted yet.
 func (s *Store) openPort() error {
 	c := transport.Config{
-		Logger: s.c.Logger, Member: s.acceptsMember, Name: s.nameOf, Node: nodeOfText, ConnectionsMax: s.c.PeerConnectionsMax,
+		Logger: s.c.Logger, Member: s.acceptsMember, Name: s.nameOf, ConnectionsMax: s.c.PeerConnectionsMax,
 	}
 	if s.c.TLS != nil && s.c.PeerListen != "" {
 		var err error

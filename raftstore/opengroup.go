@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
@@ -52,7 +53,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	g.safe.SetReplicationWanted(g.replicates)
 	g.safe.SetHasApplied(g.hasApplied)
 	g.machine.running.Store(true)
-	g.batcher = newBatcher(g.raft, g.noteRaftAnswer)
+	g.batcher = proposal.New(g.raft, g.noteRaftAnswer)
 	g.observer = raft.NewObserver(g.leaderObservations, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })
 	g.raft.RegisterObserver(g.observer)
 	g.done.Go(g.watchLeadership)

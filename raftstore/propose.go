@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 )
 
 // Pauses between two attempts to reach the leader.
@@ -14,6 +16,9 @@ const (
 	retryPauseMin = 20 * time.Millisecond
 	retryPauseMax = time.Second
 )
+
+// CommandBytesMax is the largest command, in bytes.
+const CommandBytesMax = proposal.CommandBytesMax
 
 // attempt tries once to get something done by the leader: this node when address is empty, else the node at address.
 // hint is the leader's address as far as the asked node knows.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/gavel-ads/gavel/raftstore/durable"
 	"github.com/gavel-ads/gavel/raftstore/fatal"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
@@ -100,12 +101,12 @@ func OpenContext(ctx context.Context, c Config) (*Store, error) {
 // newStore returns a store that has not touched its directory. Close must follow.
 func newStore(c Config) (*Store, error) {
 	c = c.withDefaults()
-	c.FS = orderedFS{c.FS}
+	c.FS = durable.OrderedFS{FS: c.FS}
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	s := &Store{
-		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), changeSlot: make(chan struct{}, 1), processID: randomHex(), memberChanges: make(chan struct{}, 1),
+		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), changeSlot: make(chan struct{}, 1), processID: transport.RandomHex(), memberChanges: make(chan struct{}, 1),
 	}
 	s.space.store, s.clocks.store = s, s
 	s.stateChecks.init(s)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 const (
@@ -156,7 +158,7 @@ func (g *Group) contains(index uint64) bool {
 // store is open.
 func (g *Group) Leader() string {
 	_, id := g.raft.LeaderWithID()
-	return nodeOf(id)
+	return transport.NodeOf(id)
 }
 
 // WaitLeader waits until this node leads, or knows a leader and has applied the first commit index that the leader

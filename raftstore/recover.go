@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // Recovery is what RecoverQuorum found and did.
@@ -144,7 +145,7 @@ func (s *Store) surveyGroup(id uint16) (r RecoveredGroup, err error) {
 	for _, server := range found.servers.Servers {
 		member = member || server.ID == s.identity.Server
 		if server.Suffrage == raft.Voter {
-			r.Voters = append(r.Voters, nodeOf(server.ID))
+			r.Voters = append(r.Voters, transport.NodeOf(server.ID))
 		}
 	}
 	r.soleVoter = isSoleVoter(found.servers, s.identity.Server)

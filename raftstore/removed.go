@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+
+	"github.com/gavel-ads/gavel/raftstore/proposal"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // A node that an operator removed must stay away, also when it comes back as another incarnation with an empty
@@ -41,14 +44,14 @@ func splitRemoved(entry []byte) (node string, removed, isRemoval bool, err error
 		return "", false, false, nil
 	}
 	if len(entry) <= removedHeadBytes || binary.BigEndian.Uint32(entry[1:]) != crc32.Checksum(entry[5:], castagnoli) {
-		return "", false, true, errBadEntry
+		return "", false, true, proposal.ErrBadEntry
 	}
 	return string(entry[removedHeadBytes:]), entry[5] == 1, true, nil
 }
 
 // setRemoved replicates that a node was removed, or that it may come back. REQUIRES: this node leads.
 func (g *Group) setRemoved(node string, removed bool) error {
-	if node == "" || len(node) > nodeIDBytesMax {
+	if node == "" || len(node) > transport.NodeIDBytesMax {
 		return errors.New("the node id is empty or too long")
 	}
 	if g.isRemoved(node) == removed {

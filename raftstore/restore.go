@@ -11,7 +11,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/durable"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // keyTerm is the key under which Raft stores its term.
@@ -105,7 +107,7 @@ func wipeDir(c *Config) (err error) {
 	if c.WALDir != "" {
 		err = errors.Join(err, c.FS.RemoveAll(c.WALDir))
 	}
-	return errors.Join(err, syncDir(c.FS, c.Dir))
+	return errors.Join(err, durable.SyncDir(c.FS, c.Dir))
 }
 
 // restoreBackup writes identity, log and snapshots. The next opening builds the state database from the snapshots.
@@ -123,7 +125,7 @@ func (s *Store) restoreBackup(r io.Reader) (m Manifest, err error) {
 		return m, fmt.Errorf("%w: the backup has groups %v, this node %v", ErrForeign, groups, want)
 	}
 	s.cluster = newCluster()
-	s.identity = identity{Cluster: clusterText(s.cluster), Node: c.NodeID, Server: newIncarnation(c.NodeID), Groups: groups}
+	s.identity = identity{Cluster: clusterText(s.cluster), Node: c.NodeID, Server: transport.NewIncarnation(c.NodeID), Groups: groups}
 	if err := writeIdentity(c, s.identity); err != nil {
 		return m, err
 	}

@@ -227,7 +227,7 @@ func (g *Group) proposeLocal(ctx context.Context, cmd []byte) (result []byte, in
 	if g.store.space.low.Load() {
 		return nil, 0, ErrNoSpace
 	}
-	return g.batcher.propose(ctx, cmd)
+	return g.batcher.Propose(ctx, cmd)
 }
 
 // ProposeReserved commits a command that a cluster needs in order to serve reads, such as the leader's time, from the
@@ -245,6 +245,6 @@ func (g *Group) ProposeReserved(ctx context.Context, cmd []byte) (result []byte,
 	case g.store.space.full.Load():
 		return nil, ErrNoSpace
 	}
-	result, _, err = g.batcher.propose(ctx, cmd)
+	result, _, err = g.batcher.Propose(ctx, cmd)
 	return result, err
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 const (
@@ -98,7 +100,7 @@ func (t *transferGuard) leadershipLost() {
 func (g *Group) transferTo(to raft.Server) error {
 	term := g.raft.CurrentTerm()
 	if err := g.transfers.begin(term, to.ID); err != nil {
-		return fmt.Errorf("%s: %w", nodeOf(to.ID), err)
+		return fmt.Errorf("%s: %w", transport.NodeOf(to.ID), err)
 	}
 	err := g.raft.LeadershipTransferToServer(to.ID, to.Address).Error()
 	g.transfers.end(term, to.ID, err)

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore/durable"
 )
 
 // A directory in which RestoreBackup or RecoverQuorum works has this file. It is written durably before anything else
@@ -20,12 +22,12 @@ const (
 
 // beginWork marks the directory.
 func beginWork(c *Config, work string) error {
-	return writeFile(c.FS, c.Dir, unfinishedTmp, unfinishedName, []byte(work+"\n"))
+	return durable.WriteFile(c.FS, c.Dir, unfinishedTmp, unfinishedName, []byte(work+"\n"))
 }
 
 // endWork takes the mark away.
 func endWork(c *Config) error {
-	return errors.Join(c.FS.Remove(c.FS.PathJoin(c.Dir, unfinishedName)), syncDir(c.FS, c.Dir))
+	return errors.Join(c.FS.Remove(c.FS.PathJoin(c.Dir, unfinishedName)), durable.SyncDir(c.FS, c.Dir))
 }
 
 // unfinishedWork returns the name of the work that a directory was left in, "" for none.
@@ -37,7 +39,7 @@ func unfinishedWork(fs vfs.FS, dir string) (string, error) {
 		}
 		return "", err
 	}
-	b, err := readFile(fs, path)
+	b, err := durable.ReadFile(fs, path)
 	if err != nil {
 		return "", err
 	}

@@ -44,11 +44,9 @@ type Rejects struct {
 type Config struct {
 	Credentials *Credentials // Nil: plain TCP.
 	// Member reports whether a node, by the name in its certificate, may open Raft and forward connections. Name
-	// returns the id that the node at an address must have, empty if unknown. Both are needed with Credentials. Node
-	// returns the node of a Raft server id.
+	// returns the id that the node at an address must have, empty if unknown. Both are needed with Credentials.
 	Member func(node string) bool
 	Name   func(address string) string
-	Node   func(server string) string // [the id itself]
 
 	Listener net.Listener // Nil: no peer port and no peers.
 	Dial     func(ctx context.Context, address string) (net.Conn, error)

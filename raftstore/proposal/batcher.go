@@ -1,4 +1,4 @@
-package raftstore
+package proposal
 
 import (
 	"context"
@@ -36,7 +36,7 @@ type applier interface {
 	Apply(cmd []byte, timeout time.Duration) raft.ApplyFuture
 }
 
-// batcher packs the commands of many callers into few Raft entries.
+// Batcher packs the commands of many callers into few Raft entries.
 //
 // The rule: with nothing in flight a command is sent at once; otherwise commands collect until an answer arrives or an
 // entry is full. There is no timer: a single caller pays one disk write and no more, and the slower the disk, the
@@ -45,7 +45,7 @@ type applier interface {
 // INVARIANT: at most OutstandingEntriesMax entries are with Raft. Sealed entries are ready to go, the open one
 // collects. outstanding counts the sealed entries and those with Raft.
 // OWNERSHIP: an entry's bytes are never reused, because Raft and the log's cached tail keep them.
-type batcher struct {
+type Batcher struct {
 	onAnswer func(error)
 	raft     applier
 
@@ -78,9 +78,10 @@ type outcome struct {
 	err    error
 }
 
-// newBatcher starts the senders; close ends them. answered is called with what Raft answers to each entry.
-func newBatcher(r applier, answered func(error)) *batcher {
-	b := &batcher{raft: r, onAnswer: answered}
+// New returns a batcher and starts its senders, which Close ends. answered is called with what Raft answers to each
+// entry, from several goroutines.
+func New(r applier, answered func(error)) *Batcher {
+	b := &Batcher{raft: r, onAnswer: answered}
 	b.wake.L = &b.mu
 	for range OutstandingEntriesMax {
 		b.senders.Go(b.send)
@@ -88,9 +89,9 @@ func newBatcher(r applier, answered func(error)) *batcher {
 	return b
 }
 
-// propose queues a copy of cmd and waits for its result and the index of its entry. Errors are ErrTooLarge,
+// Propose queues a copy of cmd and waits for its result and the index of its entry. Errors are ErrTooLarge,
 // ErrOverloaded, ErrClosed, ErrNotLeader and ErrUnknown; a ctx that has already ended is returned as its error.
-func (b *batcher) propose(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
+func (b *Batcher) Propose(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
 	if len(cmd) > CommandBytesMax {
 		return nil, 0, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
 	}
@@ -110,7 +111,7 @@ func (b *batcher) propose(ctx context.Context, cmd []byte) (result []byte, index
 	}
 }
 
-func (b *batcher) enqueue(cmd []byte, answer chan<- outcome) error {
+func (b *Batcher) enqueue(cmd []byte, answer chan<- outcome) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -137,7 +138,7 @@ func (b *batcher) enqueue(cmd []byte, answer chan<- outcome) error {
 }
 
 // seal ends the open entry and hands it to a sender. REQUIRES: mu is held, and there is an open entry.
-func (b *batcher) seal() {
+func (b *Batcher) seal() {
 	sealEntry(b.open.data, len(b.open.callers))
 	b.sealed = append(b.sealed, b.open)
 	b.open = nil
@@ -146,7 +147,7 @@ func (b *batcher) seal() {
 }
 
 // send is the loop of a sender: it proposes sealed entries to Raft, one after the other, and answers their callers.
-func (b *batcher) send() {
+func (b *Batcher) send() {
 	for {
 		e := b.nextEntry()
 		if e == nil {
@@ -175,7 +176,7 @@ func (b *batcher) send() {
 }
 
 // nextEntry waits for a sealed entry. It returns nil when the batcher is closed.
-func (b *batcher) nextEntry() *entry {
+func (b *Batcher) nextEntry() *entry {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.sealed) == 0 && !b.closed {
@@ -196,7 +197,7 @@ func (b *batcher) nextEntry() *entry {
 }
 
 // entryDone counts an answered entry and sends what was collected meanwhile.
-func (b *batcher) entryDone() {
+func (b *Batcher) entryDone() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.outstanding--
@@ -205,12 +206,35 @@ func (b *batcher) entryDone() {
 	}
 }
 
-func (b *batcher) answerError(e *entry, err error) {
+func (b *Batcher) answerError(e *entry, err error) {
 	if errors.Is(err, ErrUnknown) {
 		b.unknown.Add(uint64(len(e.callers)))
 	}
 	for _, c := range e.callers {
 		c <- outcome{err: err}
+	}
+}
+
+// Status is what a batcher has done since it was made, and what it holds now.
+type Status struct {
+	Entries     uint64 // Entries given to Raft, and the commands and bytes in them.
+	Commands    uint64
+	Bytes       uint64
+	Queued      int       // Commands that wait for an entry.
+	Outstanding int       // Entries that are with Raft or ready to go.
+	Refused     uint64    // Commands refused with ErrOverloaded.
+	Unknown     uint64    // Commands whose outcome is unknown.
+	Latency     Latencies // Time of an entry from the call of Raft until it was applied here.
+}
+
+// Status reports on the batcher. It takes its mutex for a moment.
+func (b *Batcher) Status() Status {
+	b.mu.Lock()
+	queued, outstanding := b.queued, b.outstanding
+	b.mu.Unlock()
+	return Status{
+		Entries: b.entries.Load(), Commands: b.commands.Load(), Bytes: b.bytes.Load(), Queued: queued, Outstanding: outstanding,
+		Refused: b.refused.Load(), Unknown: b.unknown.Load(), Latency: b.proposeLatency.read(),
 	}
 }
 
@@ -223,8 +247,8 @@ func foldError(err error) error {
 	return ErrUnknown
 }
 
-// close refuses new commands, answers those that did not reach Raft with ErrClosed, and waits for the others.
-func (b *batcher) close() {
+// Close refuses new commands, answers those that did not reach Raft with ErrClosed, and waits for the others.
+func (b *Batcher) Close() {
 	b.mu.Lock()
 	b.closed = true
 	left := b.sealed

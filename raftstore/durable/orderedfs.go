@@ -1,4 +1,4 @@
-package raftstore
+package durable
 
 import (
 	"strings"
@@ -9,19 +9,19 @@ import (
 // markerPrefix begins the names of the empty files by which Pebble says which MANIFEST is the current one.
 const markerPrefix = "marker."
 
-// orderedFS syncs a directory before a marker file is created in it. Pebble makes the new MANIFEST and the marker that
+// OrderedFS syncs a directory before a marker file is created in it. Pebble makes the new MANIFEST and the marker that
 // points to it durable with one sync of the directory. When the power fails in between, a file system without ordered
 // metadata may keep the marker alone, and the database does not open any more; the crash test with half of the unsynced
 // data does that. ext4 and XFS keep the order by themselves; on them this is one sync without work per start and per
 // new MANIFEST.
-type orderedFS struct {
+type OrderedFS struct {
 	vfs.FS
 }
 
 // Create syncs the directory first when the file is a marker.
-func (o orderedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (o OrderedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(o.PathBase(name), markerPrefix) {
-		if err := syncDir(o.FS, o.PathDir(name)); err != nil {
+		if err := SyncDir(o.FS, o.PathDir(name)); err != nil {
 			return nil, err
 		}
 	}
@@ -29,4 +29,4 @@ func (o orderedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 }
 
 // Unwrap returns the wrapped file system.
-func (o orderedFS) Unwrap() vfs.FS { return o.FS }
+func (o OrderedFS) Unwrap() vfs.FS { return o.FS }

@@ -1,6 +1,7 @@
-package raftstore
+package proposal
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -17,5 +18,13 @@ func TestLatenciesCountInTheirBuckets(t *testing.T) {
 				t.Errorf("%s: bucket %d, up to %v s, has %d", d, i, all.Bound(i), n)
 			}
 		}
+	}
+}
+
+func TestBoundsOfLatencies(t *testing.T) {
+	var l Latencies
+	last := len(l.Buckets) - 1
+	if l.Bound(0) != 1.0/(1<<14) || l.Bound(14) != 1 || l.Bound(last-1) != 32 || !math.IsInf(l.Bound(last), 1) {
+		t.Errorf("%v %v %v %v", l.Bound(0), l.Bound(14), l.Bound(last-1), l.Bound(last))
 	}
 }

@@ -1,8 +1,7 @@
-package raftstore
+package proposal
 
 import (
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
 )
 
@@ -19,8 +18,6 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-var errBadEntry = errors.New("raft entry cannot be decoded")
-
 func appendEntryHead(dst []byte) []byte {
 	return append(dst, entryVersion, 0, 0, 0, 0, 0, 0, 0, 0)
 }
@@ -36,27 +33,35 @@ func sealEntry(entry []byte, count int) {
 	binary.BigEndian.PutUint32(entry[1:], crc32.Checksum(entry[5:], castagnoli))
 }
 
-// splitEntry verifies an entry and appends its commands to dst. OWNERSHIP: the commands are slices of entry.
-func splitEntry(dst [][]byte, entry []byte) ([][]byte, error) {
+// EmptyEntry returns an entry without commands.
+func EmptyEntry() []byte {
+	e := appendEntryHead(nil)
+	sealEntry(e, 0)
+	return e
+}
+
+// SplitEntry verifies an entry and appends its commands to dst. It returns ErrBadEntry for anything else. OWNERSHIP: the
+// commands are slices of entry.
+func SplitEntry(dst [][]byte, entry []byte) ([][]byte, error) {
 	if len(entry) < entryHeadBytes || entry[0] != entryVersion ||
 		binary.BigEndian.Uint32(entry[1:]) != crc32.Checksum(entry[5:], castagnoli) {
-		return nil, errBadEntry
+		return nil, ErrBadEntry
 	}
 	count, rest := binary.BigEndian.Uint32(entry[5:]), entry[entryHeadBytes:]
 	for range count {
 		if len(rest) < commandHead {
-			return nil, errBadEntry
+			return nil, ErrBadEntry
 		}
 		n := binary.BigEndian.Uint32(rest)
 		rest = rest[commandHead:]
 		if uint64(n) > uint64(len(rest)) {
-			return nil, errBadEntry
+			return nil, ErrBadEntry
 		}
 		dst = append(dst, rest[:n:n])
 		rest = rest[n:]
 	}
 	if len(rest) > 0 {
-		return nil, errBadEntry
+		return nil, ErrBadEntry
 	}
 	return dst, nil
 }

@@ -1,4 +1,4 @@
-package raftstore
+package proposal
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ type gatedFuture struct {
 }
 
 func (g *gatedRaft) Apply(data []byte, _ time.Duration) raft.ApplyFuture {
-	cmds, err := splitEntry(nil, data)
+	cmds, err := SplitEntry(nil, data)
 	if err != nil {
 		panic(err)
 	}
@@ -66,13 +66,13 @@ type callers struct {
 }
 
 // call proposes n commands of a size from n goroutines.
-func (c *callers) call(t *testing.T, b *batcher, n, size int, name string) {
+func (c *callers) call(t *testing.T, b *Batcher, n, size int, name string) {
 	t.Helper()
 	for i := range n {
 		cmd := fmt.Appendf(nil, "%s-%d-", name, i)
 		cmd = append(cmd, make([]byte, max(0, size-len(cmd)))...)
 		c.wg.Go(func() {
-			result, _, err := b.propose(t.Context(), cmd)
+			result, _, err := b.Propose(t.Context(), cmd)
 			if err == nil && !bytes.Equal(result, cmd) {
 				t.Errorf("caller of %.20q got the result of %.20q", cmd, result)
 			}
@@ -98,7 +98,7 @@ func wantSizes(t *testing.T, g *gatedRaft, want ...int) {
 func TestBatchingRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
-		b := newBatcher(r, func(error) {})
+		b := New(r, func(error) {})
 		var c callers
 		c.call(t, b, 1, 0, "first")
 		wantSizes(t, r, 1) // Nothing in flight: sent at once.
@@ -118,14 +118,14 @@ func TestBatchingRule(t *testing.T) {
 		wantSizes(t, r, 1, 10, EntryCommandsMax, 5, 1)
 		r.answer(4, nil)
 		c.wg.Wait()
-		b.close()
+		b.Close()
 	})
 }
 
 func TestEntriesAreBoundedByBytesAndNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
-		b := newBatcher(r, func(error) {})
+		b := New(r, func(error) {})
 		var c callers
 		c.call(t, b, 1, 0, "first")
 		c.call(t, b, 30, 20<<10, "large") // Three fit into 64 KB.
@@ -137,14 +137,14 @@ func TestEntriesAreBoundedByBytesAndNumber(t *testing.T) {
 			r.answer(i, nil)
 		}
 		c.wg.Wait()
-		b.close()
+		b.Close()
 	})
 }
 
 func TestFullQueueRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
-		b := newBatcher(r, func(error) {})
+		b := New(r, func(error) {})
 		ctx, cancel := context.WithCancel(t.Context())
 		cmd := make([]byte, CommandBytesMax)
 		var wg sync.WaitGroup
@@ -153,7 +153,7 @@ func TestFullQueueRefuses(t *testing.T) {
 		total := QueueBytesMax/CommandBytesMax + OutstandingEntriesMax + 10
 		for range total {
 			wg.Go(func() {
-				_, _, err := b.propose(ctx, cmd)
+				_, _, err := b.Propose(ctx, cmd)
 				mu.Lock()
 				defer mu.Unlock()
 				for _, kind := range []error{ErrOverloaded, ErrUnknown} {
@@ -175,7 +175,7 @@ func TestFullQueueRefuses(t *testing.T) {
 		if outcomes[ErrUnknown] != total-refused {
 			t.Errorf("%d unknown, want %d", outcomes[ErrUnknown], total-refused)
 		}
-		go b.close() // Drops queued commands and waits for those that Raft has.
+		go b.Close() // Drops queued commands and waits for those that Raft has.
 		for i := range r.sizes() {
 			r.answer(i, nil)
 		}
@@ -195,7 +195,7 @@ func TestRaftErrorsAreMapped(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &gatedRaft{}
-			b := newBatcher(r, func(error) {})
+			b := New(r, func(error) {})
 			var c callers
 			c.call(t, b, 1, 0, "a")
 			r.sizes()
@@ -204,7 +204,7 @@ func TestRaftErrorsAreMapped(t *testing.T) {
 			if got := c.errs["a-0"]; !errors.Is(got, want) {
 				t.Errorf("%v: got %v, want %v", err, got, want)
 			}
-			b.close()
+			b.Close()
 		})
 	}
 }
@@ -213,11 +213,11 @@ func TestRaftErrorsAreMapped(t *testing.T) {
 func TestBatcherClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
-		b := newBatcher(r, func(error) {})
+		b := New(r, func(error) {})
 		var c callers
 		c.call(t, b, 1, 0, "sent")
 		c.call(t, b, 3, 0, "waiting")
-		go b.close()
+		go b.Close()
 		synctest.Wait()
 		r.answer(0, nil)
 		c.wg.Wait()
@@ -227,7 +227,7 @@ func TestBatcherClose(t *testing.T) {
 		if err := c.errs["waiting-2"]; !errors.Is(err, ErrClosed) {
 			t.Errorf("waiting: %v", err)
 		}
-		if _, _, err := b.propose(t.Context(), nil); !errors.Is(err, ErrClosed) {
+		if _, _, err := b.Propose(t.Context(), nil); !errors.Is(err, ErrClosed) {
 			t.Errorf("late: %v", err)
 		}
 	})
@@ -243,17 +243,17 @@ func TestGoldenEntry(t *testing.T) {
 	if got := hex.EncodeToString(e); got[:2]+"CRC"+got[10:] != want || got[2:10] != "52c4f2ab" {
 		t.Errorf("entry: %s", got)
 	}
-	cmds, err := splitEntry(nil, e)
+	cmds, err := SplitEntry(nil, e)
 	if err != nil || len(cmds) != 3 || string(cmds[0]) != "a" || len(cmds[1]) != 0 || string(cmds[2]) != "bc" {
 		t.Errorf("split: %q, %v", cmds, err)
 	}
 	for i := range e {
 		bad := bytes.Clone(e)
 		bad[i] ^= 4
-		if _, err := splitEntry(nil, bad); err == nil {
+		if _, err := SplitEntry(nil, bad); err == nil {
 			t.Errorf("a flipped bit in byte %d is not noticed", i)
 		}
-		if _, err := splitEntry(nil, e[:i]); err == nil {
+		if _, err := SplitEntry(nil, e[:i]); err == nil {
 			t.Errorf("%d bytes are an entry", i)
 		}
 	}
