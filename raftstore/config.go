@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/gavel-ads/gavel/raftstore/diskspace"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
@@ -99,8 +100,8 @@ type Config struct {
 	OpenFiles     int           // Table files that each of the two databases keeps open, at least 74. [1,000]
 	TailBytes     int           // Cache of the newest decoded log entries, all groups together. [64 MiB]
 
-	// Reserve is the free space, in bytes, below which the node takes no writes; see Space. ReserveOff turns the watch
-	// off. [a twentieth of the disk, at least 1 GiB and twice the newest snapshot]
+	// Reserve is the free space, in bytes, below which the node takes no writes; see diskspace.Status. ReserveOff turns
+	// the watch off. [a twentieth of the disk, at least 1 GiB and twice the newest snapshot]
 	Reserve int64
 	// Ballast is the size, in bytes, of a file that is deleted when the disk is nearly full, so that the node can flush
 	// and start. It is never more than half of the reserve. Negative: no such file. [64 MiB]
@@ -124,6 +125,11 @@ type TLS = transport.Files
 
 // PeerConnectionsMin is the lowest allowed value of Config.PeerConnectionsMax.
 const PeerConnectionsMin = transport.ConnectionsMin
+
+// ReserveOff as Config.Reserve turns the watch over free space off, the ballast file included.
+const ReserveOff = diskspace.ReserveOff
+
+const ballastBytes = 64 << 20 // BOUND: default size of the ballast file.
 
 // NodeInfoBytesMax bounds what Config.NodeInfo returns, in bytes.
 const NodeInfoBytesMax = 4 << 10

@@ -34,7 +34,7 @@ func (s *Store) Drain(ctx context.Context) error {
 }
 
 // startDraining transfers every leadership away, until ctx ends, and keeps this node from leading. It goes on voting
-// and replicating. When no other node can be elected it leads until one can. See space.admission for how it is kept
+// and replicating. When no other node can be elected it leads until one can. See Group.admission for how it is kept
 // from leading.
 func (s *Store) startDraining(ctx context.Context) {
 	s.draining.Store(true)

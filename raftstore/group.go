@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/diskspace"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
@@ -49,7 +50,7 @@ type Group struct {
 	batcher *proposal.Batcher
 
 	transfers transferGuard
-	fullQuota fullQuota
+	fullQuota diskspace.Quota
 
 	leadership chan bool
 	done       sync.WaitGroup

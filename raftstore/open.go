@@ -37,7 +37,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.space.measure() // Before anything is written: a node that a full disk stopped needs the space of its ballast file to start.
+	s.space.Measure() // Before anything is written: a node that a full disk stopped needs the space of its ballast file to start.
 	if err := s.openIdentity(ctx); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	s.background.Go(s.maintainMembership)
 	s.background.Go(s.spreadLeaders)
 	s.background.Go(s.disconnectFormerMembers)
-	s.background.Go(s.space.watch)
+	s.background.Go(s.watchSpace)
 	if c.Now != nil && c.PeerListen != "" {
 		s.background.Go(s.clocks.watch)
 	}

@@ -43,7 +43,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 		}
 	}
 	g.safe = transport.New(g.streams, s.c.RPCsInFlight, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
-	g.safe.SetAdmission(s.space.admission(g))
+	g.safe.SetAdmission(g.admission())
 	g.heartbeat = clusterTimeout + time.Duration(leaderRank(servers, id, s.identity.Server))*clusterStagger
 	config := s.raftConfig(id, g.heartbeat, found.keepState, g.leadership)
 	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snapshots{snaps, s.exit, g.installIsStale}, g.safe)

@@ -15,6 +15,8 @@ import (
 const (
 	retryPauseMin = 20 * time.Millisecond
 	retryPauseMax = time.Second
+	// noSpaceRetryMax is how long a caller waits for a leader with space.
+	noSpaceRetryMax = 2 * time.Second
 )
 
 // CommandBytesMax is the largest command, in bytes.
@@ -186,6 +188,33 @@ func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index
 		return result, hint, err
 	})
 	return result, index, err
+}
+
+// proposeLocal commits a command as the leader, or returns ErrNoSpace while this node is Low.
+func (g *Group) proposeLocal(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
+	if g.store.space.Low() {
+		return nil, 0, ErrNoSpace
+	}
+	return g.batcher.Propose(ctx, cmd)
+}
+
+// ProposeReserved commits a command that a cluster needs in order to serve reads, such as the leader's time, from the
+// reserve of the disk: also while this node is Low, until it is Full. Without such commands the replicas of nodes that
+// are all Low would count as stale, and nothing would be sold although nothing is wrong with them.
+//
+// Only the ready leader takes it, and nothing is forwarded or repeated, because the caller has another command soon.
+// Errors are those of Propose: ErrNotLeader when this node is not ready as leader, and ErrNoSpace when it is Full,
+// among those that mean that nothing was applied.
+// REQUIRES: such commands are small and few, because each one is written where space is short.
+func (g *Group) ProposeReserved(ctx context.Context, cmd []byte) (result []byte, err error) {
+	switch {
+	case !g.Ready():
+		return nil, ErrNotLeader
+	case g.store.space.Full():
+		return nil, ErrNoSpace
+	}
+	result, _, err = g.batcher.Propose(ctx, cmd)
+	return result, err
 }
 
 // clustered reports whether other nodes may lead the group.

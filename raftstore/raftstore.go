@@ -15,6 +15,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/gavel-ads/gavel/raftstore/diskspace"
 	"github.com/gavel-ads/gavel/raftstore/durable"
 	"github.com/gavel-ads/gavel/raftstore/fatal"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
@@ -61,7 +62,7 @@ type Store struct {
 	groups       map[uint16]*Group // Complete once serving is true.
 	serving      atomic.Bool
 	snapshotting chan struct{} // BOUND: one snapshot at a time.
-	space        space
+	space        *diskspace.Watch
 	clocks       clocks
 	stateChecks  stateChecks
 	tmpDeleted   int
@@ -108,7 +109,10 @@ func newStore(c Config) (*Store, error) {
 	s := &Store{
 		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), changeSlot: make(chan struct{}, 1), processID: transport.RandomHex(), memberChanges: make(chan struct{}, 1),
 	}
-	s.space.store, s.clocks.store = s, s
+	s.clocks.store = s
+	s.space = diskspace.New(diskspace.Config{
+		FS: c.FS, Dir: c.Dir, WALDir: c.WALDir, Reserve: c.Reserve, Ballast: c.Ballast, NewestSnapshot: s.newestSnapshotBytes, Logger: c.Logger,
+	})
 	s.stateChecks.init(s)
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
@@ -177,7 +181,7 @@ func (s *Store) Close() error {
 	s.background.Wait()
 
 	if s.state != nil {
-		s.space.measure() // Nothing may be flushed to a disk without room.
+		s.space.Measure() // Nothing may be flushed to a disk without room.
 	}
 	var errs []error
 	s.links.close()
@@ -193,7 +197,7 @@ func (s *Store) Close() error {
 	}
 	switch {
 	case s.state == nil:
-	case s.space.full.Load(), s.space.checkFree(s.state.MemoryBytes()) != nil:
+	case s.space.Full(), s.space.CheckFree(s.state.MemoryBytes()) != nil:
 		errs = append(errs, s.state.CloseUnflushed())
 	default:
 		errs = append(errs, s.state.Close())

@@ -142,7 +142,7 @@ func (g *Group) proposeCheck() {
 	applied, last := m.applied.Load().Index, m.lastCheck.Load()
 	since := time.Since(m.lastCheckAt.Time())
 	due := applied >= last+g.store.c.CheckEntries || applied > last && since >= g.store.c.CheckInterval
-	if !due || !g.Ready() || len(g.servers().Servers) < 2 || g.store.space.low.Load() {
+	if !due || !g.Ready() || len(g.servers().Servers) < 2 || g.store.space.Low() {
 		return
 	}
 	m.lastCheckAt.Mark() // One attempt in an interval, whether it succeeds or not.

@@ -40,8 +40,8 @@ func EmptyEntry() []byte {
 	return e
 }
 
-// SplitEntry verifies an entry and appends its commands to dst. It returns ErrBadEntry for anything else. OWNERSHIP: the
-// commands are slices of entry.
+// SplitEntry verifies an entry and appends its commands to dst. It returns ErrBadEntry for anything else. OWNERSHIP:
+// the commands are slices of entry.
 func SplitEntry(dst [][]byte, entry []byte) ([][]byte, error) {
 	if len(entry) < entryHeadBytes || entry[0] != entryVersion ||
 		binary.BigEndian.Uint32(entry[1:]) != crc32.Checksum(entry[5:], castagnoli) {

@@ -1,4 +1,4 @@
-package raftstore
+package diskspace
 
 import (
 	"errors"
@@ -9,15 +9,15 @@ import (
 )
 
 // ballastWanted is the size that the ballast file should have, at most half of the reserve.
-func (p *space) ballastWanted() uint64 {
-	return min(uint64(max(p.store.c.Ballast, 0)), p.last.Reserve/2)
+func (w *Watch) ballastWanted() uint64 {
+	return min(uint64(max(w.c.Ballast, 0)), w.last.Reserve/2)
 }
 
-func (p *space) ballastPath() string { return p.store.c.FS.PathJoin(p.store.c.Dir, ballastName) }
+func (w *Watch) ballastPath() string { return w.c.FS.PathJoin(w.c.Dir, ballastName) }
 
 // ballast is the size of the ballast file, 0 when there is none.
-func (p *space) ballast() uint64 {
-	info, err := p.store.c.FS.Stat(p.ballastPath())
+func (w *Watch) ballast() uint64 {
+	info, err := w.c.FS.Stat(w.ballastPath())
 	if err != nil {
 		return 0
 	}
@@ -25,39 +25,39 @@ func (p *space) ballast() uint64 {
 }
 
 // dropBallast deletes the ballast file. REQUIRES: mu is held, as in the functions below.
-func (p *space) dropBallast() {
-	if p.last.Ballast == 0 {
+func (w *Watch) dropBallast() {
+	if w.last.Ballast == 0 {
 		return
 	}
-	c := &p.store.c
-	if err := c.FS.Remove(p.ballastPath()); err != nil {
+	c := &w.c
+	if err := c.FS.Remove(w.ballastPath()); err != nil {
 		c.Logger.Error("ballast_delete_failed", slog.Any("err", err))
 		return
 	}
-	c.Logger.Warn("ballast_deleted", slog.Uint64("bytes", p.last.Ballast))
-	p.last.Free += p.last.Ballast
-	p.last.Ballast = 0
+	c.Logger.Warn("ballast_deleted", slog.Uint64("bytes", w.last.Ballast))
+	w.last.Free += w.last.Ballast
+	w.last.Ballast = 0
 }
 
 // makeBallast writes the ballast file again. A file of another size was left by another configuration, or by a crash.
-func (p *space) makeBallast(want uint64) {
-	c := &p.store.c
-	if p.last.Ballast != 0 {
-		if err := c.FS.Remove(p.ballastPath()); err != nil {
+func (w *Watch) makeBallast(want uint64) {
+	c := &w.c
+	if w.last.Ballast != 0 {
+		if err := c.FS.Remove(w.ballastPath()); err != nil {
 			c.Logger.Warn("ballast_replace_failed", slog.Any("err", err))
 			return
 		}
-		p.last.Ballast = 0
+		w.last.Ballast = 0
 	}
 	if want == 0 {
 		return
 	}
-	if err := writeBallast(c.FS, p.ballastPath(), int64(want)); err != nil {
-		c.Logger.Warn("ballast_write_failed", slog.Any("err", errors.Join(err, c.FS.Remove(p.ballastPath()))))
+	if err := writeBallast(c.FS, w.ballastPath(), int64(want)); err != nil {
+		c.Logger.Warn("ballast_write_failed", slog.Any("err", errors.Join(err, c.FS.Remove(w.ballastPath()))))
 		return
 	}
-	p.last.Ballast = want
-	p.last.Free -= min(p.last.Free, want)
+	w.last.Ballast = want
+	w.last.Free -= min(w.last.Free, want)
 }
 
 // writeBallast writes a file that occupies size bytes of the disk. Where the file system cannot preallocate blocks,

@@ -1,4 +1,4 @@
-package raftstore
+package diskspace
 
 import (
 	"math"
@@ -9,14 +9,14 @@ import (
 
 // What a Full node refuses, a snapshot or a large batch, is not charged to its quota.
 func TestFullNodeChargesOnlyWhatItStores(t *testing.T) {
-	var p space
+	var p Watch
 	for i, step := range []struct {
 		bytes int64
 		takes bool
 	}{
-		{fullQuotaBytes + 1, false},
+		{quotaBytes + 1, false},
 		{math.MaxInt64, false},
-		{fullQuotaBytes - 100, true},
+		{quotaBytes - 100, true},
 		{101, false},
 		{60, true},
 		{41, false},
@@ -42,8 +42,8 @@ func run(term, from, to uint64) (entries []*raft.Log) {
 func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 	const commands = 1_000
 	for _, appended := range []bool{true, false} {
-		var p space
-		var i fullQuota
+		var p Watch
+		var i Quota
 		log := raft.NewInmemStore()
 		if err := log.StoreLogs(run(1, 10, 20)); err != nil { // Entries before 10 are compacted.
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 				p.fullPeriod.Add(1)
 			}
 			for range 10 {
-				if !i.admit(&p, step.leader, entriesToAppend(log, step.entries)) {
+				if !i.Admit(&p, step.leader, EntriesToAppend(log, step.entries)) {
 					t.Errorf("%s: not taken", step.what)
 				}
 				if appended && step.append {
@@ -84,7 +84,7 @@ func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 				t.Errorf("%s, appended at once %v: %d bytes taken, want %d", step.what, appended, got, step.taken)
 			}
 		}
-		if i.admit(&p, 3, run(3, 44, 44+fullQuotaBytes/commands)) {
+		if i.Admit(&p, 3, run(3, 44, 44+quotaBytes/commands)) {
 			t.Error("more than all is taken")
 		}
 		if got := p.quotaUsed.Load(); got != 2*commands {
@@ -96,7 +96,7 @@ func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 // appendAsRaft appends entries as Raft's follower does.
 func appendAsRaft(t *testing.T, log *raft.InmemStore, entries []*raft.Log) {
 	t.Helper()
-	entries = entriesToAppend(log, entries)
+	entries = EntriesToAppend(log, entries)
 	if len(entries) == 0 {
 		return
 	}
