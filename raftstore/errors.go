@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gavel-ads/gavel/raftstore/backup"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/proposal"
 )
@@ -45,7 +46,7 @@ var (
 	// disk or program. The directory must be emptied; the node then joins again as a new one.
 	ErrDiverged = errors.New("the state of this directory differs from that of the cluster; empty the directory and let the node join again")
 	// ErrUnfinished means that RestoreBackup or RecoverQuorum did not finish in this directory.
-	ErrUnfinished = errors.New("the directory was left in the middle of a restore or recovery")
+	ErrUnfinished = backup.ErrUnfinished
 	// ErrNotEmpty means that a backup cannot be restored into the directory.
 	ErrNotEmpty = errors.New("the directory is not empty")
 	// ErrForeign means that the directory belongs to another cluster, node or set of groups.

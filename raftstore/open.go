@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gavel-ads/gavel/raftstore/backup"
 	"github.com/gavel-ads/gavel/raftstore/durable"
 	"github.com/gavel-ads/gavel/raftstore/fatal"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
@@ -33,7 +34,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	if !c.unfinished {
-		if err := checkFinished(c.FS, c.Dir); err != nil {
+		if err := backup.CheckFinished(c.FS, c.Dir); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/backup"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
@@ -55,7 +56,7 @@ func RecoverQuorum(c Config) (r Recovery, err error) {
 	if err := s.Close(); err != nil {
 		return r, err
 	}
-	return r, endWork(&s.c)
+	return r, backup.End(s.c.FS, s.c.Dir)
 }
 
 func (s *Store) recoverQuorum() (r Recovery, err error) {
@@ -84,7 +85,7 @@ func (s *Store) recoverQuorum() (r Recovery, err error) {
 		return r, err
 	}
 	s.log = nil
-	if err := beginWork(&s.c, workRecover); err != nil {
+	if err := backup.Begin(s.c.FS, s.c.Dir, backup.Recover); err != nil {
 		return r, err
 	}
 	s.cluster = newCluster()
@@ -106,11 +107,11 @@ func (s *Store) recoverQuorum() (r Recovery, err error) {
 
 // checkRecoverable reads the identity of the directory and refuses one without state, or with an unfinished restore.
 func (s *Store) checkRecoverable() (err error) {
-	work, err := unfinishedWork(s.c.FS, s.c.Dir)
+	work, err := backup.Unfinished(s.c.FS, s.c.Dir)
 	if err != nil {
 		return err
 	}
-	if work == workRestore {
+	if work == backup.Restore {
 		return fmt.Errorf("%w: %s", ErrUnfinished, work)
 	}
 	if _, err := s.c.FS.Stat(s.c.FS.PathJoin(s.c.Dir, identityName)); err != nil {
