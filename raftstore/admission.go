@@ -71,7 +71,7 @@ func (s *Store) watchSpace() {
 func (s *Store) transferAll() {
 	for _, g := range s.groups {
 		if g.raft.State() == raft.Leader {
-			_ = g.transferAway() // The next round tries again.
+			_ = g.lead.TransferAway() // The next round tries again.
 		}
 	}
 	s.pause(transferPause)

@@ -19,7 +19,7 @@ func (s *Store) askLeader(ctx context.Context, q question) error {
 		if !errors.Is(err, ErrNotLeader) {
 			return err
 		}
-		if !s.groups[q.Group].waitRetry(ctx, askPause) {
+		if !s.groups[q.Group].lead.Wait(ctx, askPause) {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func (k *clocks) watch() {
 		}
 		for _, id := range s.c.Groups {
 			if g := s.groups[id]; g.raft.State() == raft.Leader {
-				_ = g.transferAway() // It is asked again at the next comparison.
+				_ = g.lead.TransferAway() // It is asked again at the next comparison.
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/hashicorp/raft"
 )
 
 // lone opens a store without peers and waits until it leads its group.
@@ -92,28 +91,4 @@ func TestUnknownStaysUnknown(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A store that closes does not wait for a transfer of leadership, and does not call Raft for it again and again.
-func TestApplyBarrierEndsWithTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := lone(t)
-		asked := 0
-		err := s.Group(1).retryDuringTransfer(func() error {
-			switch asked++; {
-			case asked == 3:
-				s.cancel()
-			case asked > 100:
-				t.Error("raft is asked without a pause")
-				return ErrClosed
-			}
-			return raft.ErrLeadershipTransferInProgress
-		})
-		if !errors.Is(err, ErrClosed) || asked != 3 {
-			t.Errorf("%v after %d questions", err, asked)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 }

@@ -2,9 +2,7 @@ package raftstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -51,43 +49,8 @@ func (g *Group) transferAwayRetrying(ctx context.Context) {
 		if g.raft.State() != raft.Leader || voters(servers) < 2 {
 			return
 		}
-		if g.transferAwayWithin(ctx) == nil || ctx.Err() != nil {
+		if g.lead.TransferAwayWithin(ctx) == nil || ctx.Err() != nil {
 			return
 		}
 	}
-}
-
-// transferAway transfers the leadership to the first of the other voters that takes it.
-func (g *Group) transferAway() error {
-	err := errors.New("there is no other voter")
-	for _, v := range g.successors(g.servers()) {
-		if err = g.transferTo(v); err == nil {
-			break
-		}
-	}
-	return err
-}
-
-// transferAwayWithin is transferAway for callers that may have less time than Raft takes. The transfer goes on after
-// they left. BOUND: transferTries goroutines for each Drain.
-func (g *Group) transferAwayWithin(ctx context.Context) error {
-	answer := make(chan error, 1)
-	go func() { answer <- g.askRaft(g.transferAway) }()
-	select {
-	case err := <-answer:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// successors returns the other voters, those that answered most recently first.
-func (g *Group) successors(c raft.Configuration) []raft.Server {
-	others := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool {
-		return s.Suffrage != raft.Voter || s.ID == g.store.identity.Server
-	})
-	slices.SortFunc(others, func(a, b raft.Server) int {
-		return g.safe.PeerContact(b.ID).Compare(g.safe.PeerContact(a.ID))
-	})
-	return others
 }

@@ -67,7 +67,7 @@ func (s *Store) pause(d time.Duration) {
 func (g *Group) maintainMembership() error {
 	s := g.store
 	me, found := g.self()
-	if !found || me.Address != raft.ServerAddress(s.address) || g.noLeaderContact() {
+	if !found || me.Address != raft.ServerAddress(s.address) || g.lead.NoContact(leaderContactMax) {
 		if found && voters(g.servers()) == 1 && me.Suffrage == raft.Voter && !g.Ready() {
 			return nil // It will lead in a moment.
 		}
@@ -85,18 +85,6 @@ func (g *Group) maintainMembership() error {
 	return s.askLeader(s.ctx, question{Op: "promote", Subject: s.c.NodeID, Group: g.id})
 }
 
-// noLeaderContact reports whether no leader called this node for leaderContactMax.
-func (g *Group) noLeaderContact() bool {
-	if g.Ready() {
-		return false
-	}
-	contact, _ := g.safe.LeaderContact()
-	if contact.Before(g.opened) {
-		contact = g.opened
-	}
-	return time.Since(contact) > leaderContactMax
-}
-
 // waitCaughtUp waits until this node was close behind its leader for JoinSettle, or has no contact to a leader. It
 // returns false when the store closes. Raft does not report to a leader how far a follower has applied, so the joining
 // node measures itself by the commit index that its leader sends.
@@ -111,7 +99,7 @@ func (g *Group) waitCaughtUp() bool {
 		if time.Since(contact) > joinContactMax || commit == 0 || g.raft.AppliedIndex()+joinLagMax < commit {
 			began = time.Now()
 		}
-		if g.noLeaderContact() {
+		if g.lead.NoContact(leaderContactMax) {
 			return true // The caller asks again, and is refused if this node was removed.
 		}
 	}

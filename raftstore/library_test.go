@@ -15,6 +15,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/leadership"
 )
 
 // These tests record what hashicorp/raft v1.8.0 does wrong or demands, so that an upgrade shows what changed.
@@ -144,7 +146,7 @@ func TestSnapshotAfterAChangeIsStillRefused(t *testing.T) {
 func TestRaftConfiguration(t *testing.T) {
 	s := &Store{c: Config{NodeID: "n1"}.withDefaults(), identity: identity{Server: "n1"}}
 	leads := make(chan bool, 1)
-	c := s.raftConfig(1, clusterTimeout, true, leads)
+	c := s.raftConfig(1, leadership.Timeout, true, leads)
 	for _, v := range []struct {
 		name      string
 		got, want any
@@ -182,7 +184,7 @@ func TestRaftConfiguration(t *testing.T) {
 	if err := raft.ValidateConfig(c); err != nil {
 		t.Error(err)
 	}
-	if staggered := s.raftConfig(1, clusterTimeout+clusterStagger, false, leads); staggered.HeartbeatTimeout != clusterTimeout+clusterStagger ||
+	if staggered := s.raftConfig(1, leadership.Timeout+leadership.Stagger, false, leads); staggered.HeartbeatTimeout != leadership.Timeout+leadership.Stagger ||
 		staggered.ElectionTimeout != staggered.HeartbeatTimeout || staggered.NoSnapshotRestoreOnStart {
 		t.Errorf("timers %s, %s, kept state %v of a node that should lead second and has to load a snapshot",
 			staggered.HeartbeatTimeout, staggered.ElectionTimeout, staggered.NoSnapshotRestoreOnStart)

@@ -55,7 +55,7 @@ func (k *link) exchange(ctx context.Context, g *Group, address, believed string,
 	defer timer.Stop()
 	out := k.out
 	for {
-		moved := g.leaderChanged()
+		moved := g.lead.Changed()
 		if l, _ := g.raft.LeaderWithID(); l != "" && string(l) != address && string(l) != believed {
 			return f, out == nil, linkAnswerTimeout
 		}

@@ -41,7 +41,7 @@ func (s *Store) changeMembership(ctx context.Context, q question) (leader string
 		return "", fmt.Errorf("another change of members is under way: %w", ctx.Err())
 	}
 	defer func() { <-s.changeSlot }()
-	return "", g.askRaft(func() error { return g.changeMembers(q) })
+	return "", g.lead.Call(func() error { return g.changeMembers(q) })
 }
 
 // changeMembers makes one change of members or leader. REQUIRES: this node leads, and changeSlot is held.
@@ -146,7 +146,7 @@ func (g *Group) remove(node string) error {
 			return refuse("the only voter cannot be removed")
 		}
 		if s.ID == g.store.identity.Server {
-			return errors.Join(g.transferAway(), ErrNotLeader)
+			return errors.Join(g.lead.TransferAway(), ErrNotLeader)
 		}
 	}
 	if err := g.setRemoved(node, true); err != nil {
@@ -182,7 +182,7 @@ func (g *Group) transferToNode(node string) error {
 	if found[0].ID == g.store.identity.Server {
 		return nil // This node leads.
 	}
-	return g.transferTo(found[0])
+	return g.lead.TransferTo(found[0])
 }
 
 // finishChange waits for a change of members and appends a no-op; see Config.Noop.

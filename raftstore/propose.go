@@ -58,8 +58,8 @@ func (g *Group) retry(ctx context.Context, unknown bool, try attempt) ([]byte, e
 			hint, followed = next, true
 			continue
 		}
-		moved := g.leaderChanged()
-		if !g.waitRetry(ctx, rand.N(pause)+pause/2) { //nolint:gosec // jitter, no secret.
+		moved := g.lead.Changed()
+		if !g.lead.Wait(ctx, rand.N(pause)+pause/2) { //nolint:gosec // jitter, no secret.
 			why := ctx.Err()
 			switch {
 			case unknown && why == nil:
@@ -90,21 +90,6 @@ func (g *Group) attempt(ctx context.Context, address string, try attempt) (resul
 		return nil, "", ErrNotLeader
 	}
 	return try(ctx, address)
-}
-
-// waitRetry waits for d, or until this node learns of a leader. It returns false when ctx or the store ended.
-func (g *Group) waitRetry(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-g.leaderChanged():
-	case <-ctx.Done():
-		return false
-	case <-g.store.ctx.Done():
-		return false
-	}
-	return ctx.Err() == nil
 }
 
 // forward sends one request to the node at address over the forward connection and maps the answer to the errors of
@@ -153,9 +138,7 @@ func (g *Group) Propose(ctx context.Context, cmd []byte) (result []byte, err err
 // ProposeAt is Propose that also returns the index of the command's entry: a caller that waits for the index with
 // WaitApplied, on whatever node, reads what the command wrote.
 func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
-	g.mu.Lock()
-	ready, closed := g.term != 0, g.closed
-	g.mu.Unlock()
+	ready, closed := g.lead.State()
 	if closed {
 		return nil, 0, ErrClosed
 	}

@@ -78,7 +78,7 @@ func (s *Store) serveRequest(ctx context.Context, op byte, group uint16, payload
 		reply = append(binary.BigEndian.AppendUint64(make([]byte, 0, indexBytes+len(result)), index), result...)
 	case op == opReadIndex:
 		var index uint64
-		index, err = g.readIndex(ctx)
+		index, err = g.lead.ReadIndex(ctx)
 		reply = binary.BigEndian.AppendUint64(nil, index)
 	default:
 		err = ErrUnknown

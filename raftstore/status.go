@@ -67,7 +67,7 @@ func (g *Group) Status() GroupStatus {
 	return GroupStatus{
 		Group: g.id, State: g.raft.State().String(), Ready: g.Ready(), Term: g.raft.CurrentTerm(), LeaderID: transport.NodeOf(leader),
 		FirstIndex: first, LastIndex: last, CommitIndex: g.raft.CommitIndex(), Applied: applied.Index, Digest: applied.Digest,
-		LastContact: g.raft.LastContact(), LeaderTerms: g.leaderTerms.Load(), OldestEntry: g.oldestEntryTime(), Peers: g.peers(),
+		LastContact: g.raft.LastContact(), LeaderTerms: g.lead.Terms(), OldestEntry: g.oldestEntryTime(), Peers: g.peers(),
 		Batches: m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), ApplyTime: time.Duration(m.nanos.Load()),
 		Snapshots: m.snapshots.Load(), SnapshotsPostponed: m.postponed.Load(), Restores: m.restores.Load(), SnapshotBytes: m.snapBytes.Load(),
 		SnapshotTime:    time.Duration(m.snapNanos.Load()),

@@ -35,6 +35,8 @@ type rpcFilter struct {
 	breakers  breakers
 	acks      acks
 
+	timeoutNowFailed serverCounts
+
 	installs   installs
 	hasApplied atomic.Pointer[func(term, index uint64) bool]
 }

@@ -1,15 +1,17 @@
-package raftstore
+package leadership
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
@@ -61,11 +63,10 @@ func (t *transferGuard) begin(term uint64, to raft.ServerID) error {
 	return nil
 }
 
-// end records the outcome of a transfer. It leaves no request behind when Raft got as far as calling the follower, or
-// did not begin.
-func (t *transferGuard) end(term uint64, to raft.ServerID, err error) {
-	clean := err == nil || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
-		strings.HasPrefix(err.Error(), "failed to make TimeoutNow RPC")
+// end records the outcome of a transfer. It leaves no request behind when Raft got as far as calling the follower
+// (called), or did not begin.
+func (t *transferGuard) end(term uint64, to raft.ServerID, err error, called bool) {
+	clean := err == nil || called || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if clean && t.term == term {
@@ -96,30 +97,33 @@ func (t *transferGuard) leadershipLost() {
 	t.refusing = time.Time{}
 }
 
-// transferTo gives the leadership to a voter.
-func (g *Group) transferTo(to raft.Server) error {
-	term := g.raft.CurrentTerm()
+// TransferTo gives the leadership to a voter. It returns an error of Raft, or one that says that the voter did not take
+// the last transfer in this term and is not tried again yet.
+func (g *Group) TransferTo(to raft.Server) error {
+	term := g.c.Raft.CurrentTerm()
 	if err := g.transfers.begin(term, to.ID); err != nil {
 		return fmt.Errorf("%s: %w", transport.NodeOf(to.ID), err)
 	}
-	err := g.raft.LeadershipTransferToServer(to.ID, to.Address).Error()
-	g.transfers.end(term, to.ID, err)
+	failed := g.c.Transport.TimeoutNowFailures(to.ID)
+	err := g.c.Raft.LeadershipTransferToServer(to.ID, to.Address).Error()
+	// Raft has no error value for a call of the follower that failed, but the call went through the transport.
+	g.transfers.end(term, to.ID, err, g.c.Transport.TimeoutNowFailures(to.ID) > failed)
 	return err
 }
 
-// noteRaftAnswer ends the process when Raft refuses commands because of a transfer that never ends.
-func (g *Group) noteRaftAnswer(err error) {
+// NoteAnswer ends the process when Raft refuses commands because of a transfer that never ends.
+func (g *Group) NoteAnswer(err error) {
 	if g.transfers.noteAnswer(err) {
-		g.store.exit.NowWithAdvice("raft is stuck in a transfer of leadership", "restart the process; its storage is in order",
-			fmt.Errorf("group %d: %w", g.id, err))
+		g.c.Exit.NowWithAdvice("raft is stuck in a transfer of leadership", "restart the process; its storage is in order",
+			fmt.Errorf("group %d: %w", g.c.Group, err))
 	}
 }
 
-// applyBarrier waits until everything from before this node's term is applied, also while a transfer is under way.
-func (g *Group) applyBarrier() error {
+// barrier waits until everything from before this node's term is applied, also while a transfer is under way.
+func (g *Group) barrier() error {
 	return g.retryDuringTransfer(func() error {
-		err := g.raft.Barrier(0).Error()
-		g.noteRaftAnswer(err)
+		err := g.c.Raft.Barrier(0).Error()
+		g.NoteAnswer(err)
 		return err
 	})
 }
@@ -127,14 +131,56 @@ func (g *Group) applyBarrier() error {
 // retryDuringTransfer repeats a call of Raft while Raft refuses it because of a transfer, until the store closes.
 func (g *Group) retryDuringTransfer(ask func() error) error {
 	for {
-		err := g.askRaft(ask)
-		if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || g.raft.State() != raft.Leader {
+		err := g.Call(ask)
+		if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || g.c.Raft.State() != raft.Leader {
 			return err
 		}
-		g.store.c.Logger.Debug("leadership_transfer_pending", slog.Int("group", int(g.id)))
-		g.store.pause(barrierPause)
-		if g.store.ctx.Err() != nil { // pause returns at once from here on.
-			return ErrClosed
+		g.c.Logger.Debug("leadership_transfer_pending", slog.Int("group", int(g.c.Group)))
+		g.pause(barrierPause)
+		if g.c.Context.Err() != nil { // pause returns at once from here on.
+			return proposal.ErrClosed
 		}
 	}
+}
+
+// TransferAway transfers the leadership to the first of the other voters that takes it. It returns
+// the error of the last one that was tried, or an error when there is no other voter.
+func (g *Group) TransferAway() error {
+	err := errors.New("there is no other voter")
+	for _, v := range g.successors() {
+		if err = g.TransferTo(v); err == nil {
+			break
+		}
+	}
+	return err
+}
+
+// TransferAwayWithin is TransferAway for callers that may have less time than Raft takes. The transfer goes on after
+// they left. It returns ErrClosed
+// or ctx.Err, too. BOUND: one goroutine for each call.
+func (g *Group) TransferAwayWithin(ctx context.Context) error {
+	answer := make(chan error, 1)
+	go func() { answer <- g.Call(g.TransferAway) }()
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// servers returns a copy of the servers of this node's newest configuration.
+func (g *Group) servers() []raft.Server {
+	return slices.Clone(g.c.Raft.GetConfiguration().Configuration().Servers)
+}
+
+// successors returns the other voters, those that answered most recently first.
+func (g *Group) successors() []raft.Server {
+	others := slices.DeleteFunc(g.servers(), func(s raft.Server) bool {
+		return s.Suffrage != raft.Voter || s.ID == g.c.Self
+	})
+	slices.SortFunc(others, func(a, b raft.Server) int {
+		return g.c.Transport.PeerContact(b.ID).Compare(g.c.Transport.PeerContact(a.ID))
+	})
+	return others
 }

@@ -1,4 +1,4 @@
-package raftstore
+package leadership
 
 import (
 	"errors"
@@ -21,10 +21,11 @@ func TestTransfersRest(t *testing.T) {
 			wait    time.Duration
 			pending bool
 			err     error
+			called  bool
 		}{
 			{term: 2, to: "a", err: late},
 			{term: 2, to: "a", pending: true},
-			{term: 2, to: "b", err: errors.New("failed to make TimeoutNow RPC to b: no")},
+			{term: 2, to: "b", err: errors.New("it does not take it"), called: true},
 			{term: 2, to: "b", err: raft.ErrLeadershipTransferInProgress},
 			{term: 2, to: "b", err: raft.ErrNotLeader},
 			{term: 2, to: "b", err: late},
@@ -37,7 +38,7 @@ func TestTransfersRest(t *testing.T) {
 				t.Errorf("step %d: %v", i, err)
 			}
 			if !step.pending {
-				x.end(step.term, step.to, step.err)
+				x.end(step.term, step.to, step.err, step.called)
 			}
 		}
 	})
