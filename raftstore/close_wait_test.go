@@ -3,7 +3,6 @@ package raftstore
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,48 +46,4 @@ func TestChangeWaitsNoLongerThanItsCaller(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// An outcome that is unknown when the store closes is an error with both reasons.
-func TestUnknownAtTheEndOfTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := lone(t)
-		_, err := s.Group(1).retry(t.Context(), false, func(context.Context, string) ([]byte, string, error) {
-			s.cancel()
-			return nil, "", ErrUnknown
-		})
-		if !errors.Is(err, ErrUnknown) || strings.Contains(err.Error(), "%!") || !strings.Contains(err.Error(), "closes") {
-			t.Error(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// After an unknown outcome no error says that nothing was applied: the command is repeated until the caller's context
-// ends.
-func TestUnknownStaysUnknown(t *testing.T) {
-	for _, first := range []bool{false, true} { // The unknown attempt is made by retry, or was made before it.
-		for _, later := range []error{ErrTooLarge, ErrOverloaded, ErrNoSpace, ErrNotLeader, ErrClosed} {
-			synctest.Test(t, func(t *testing.T) {
-				s := lone(t)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				tries := 0
-				_, err := s.Group(1).retry(ctx, first, func(context.Context, string) ([]byte, string, error) {
-					if tries++; tries == 1 && !first {
-						return nil, "", ErrUnknown
-					}
-					return nil, "", later
-				})
-				if !errors.Is(err, ErrUnknown) || errors.Is(err, later) || ctx.Err() == nil || tries < 10 {
-					t.Errorf("%v after an unknown outcome: %v after %d tries", later, err, tries)
-				}
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/diskspace"
 	"github.com/gavel-ads/gavel/raftstore/durable"
 	"github.com/gavel-ads/gavel/raftstore/fatal"
+	"github.com/gavel-ads/gavel/raftstore/forward"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 	"github.com/gavel-ads/gavel/raftstore/transport"
@@ -47,7 +48,7 @@ type Store struct {
 	// changeSlot admits one change of members at a time. It is a channel and not a mutex, because simulated time goes
 	// on while a goroutine waits for a channel. BOUND: one.
 	changeSlot   chan struct{}
-	links        links
+	forward      *forward.Client
 	ctx          context.Context // Ends with Close.
 	cancel       context.CancelFunc
 	background   sync.WaitGroup
@@ -117,7 +118,9 @@ func newStore(c Config) (*Store, error) {
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.links.store, s.links.byAddr, s.links.dialing = s, map[string]*link{}, map[string]chan struct{}{}
+	s.forward = forward.NewClient(func(ctx context.Context, address string) (net.Conn, error) {
+		return s.mux.Dial(ctx, transport.Forward, address)
+	})
 	s.cache = pebble.NewCache(c.CacheBytes)
 	return s, nil
 }
@@ -184,7 +187,7 @@ func (s *Store) Close() error {
 		s.space.Measure() // Nothing may be flushed to a disk without room.
 	}
 	var errs []error
-	s.links.close()
+	s.forward.Close()
 	for _, id := range s.c.Groups {
 		if g := s.groups[id]; g != nil {
 			errs = append(errs, g.close(), g.machine.batch.Close())

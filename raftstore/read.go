@@ -2,8 +2,6 @@ package raftstore
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -11,8 +9,12 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
-// readPoll is the time between two checks whether this node has caught up.
-const readPoll = 2 * time.Millisecond
+const (
+	// readPoll is the time between two checks whether this node has caught up.
+	readPoll = 2 * time.Millisecond
+	// waitLeaderPause is the time between two checks whether this node knows a leader; a change wakes it earlier.
+	waitLeaderPause = 20 * time.Millisecond
+)
 
 // ReadBarrier returns when this node's state contains every command that was answered before the call, on whatever
 // node: a Read after it is linearizable. It asks the leader for its commit index and waits until this node has applied
@@ -22,20 +24,20 @@ const readPoll = 2 * time.Millisecond
 // when too many requests wait, ErrClosed when the store closes, or ctx.Err. It changes nothing, so any call may be
 // repeated.
 func (g *Group) ReadBarrier(ctx context.Context) error {
-	result, err := g.retry(ctx, false, func(ctx context.Context, address string) ([]byte, string, error) {
+	var index uint64
+	to := g.forwarded()
+	err := to.Retry(ctx, false, func(ctx context.Context, address string) (hint string, err error) {
 		if address == "" {
-			index, err := g.lead.ReadIndex(ctx)
-			return binary.BigEndian.AppendUint64(nil, index), "", err
+			index, err = g.lead.ReadIndex(ctx)
+			return "", err
 		}
-		return g.forward(ctx, address, opReadIndex, nil)
+		index, hint, err = g.store.forward.ReadIndex(ctx, to, address)
+		return hint, err
 	})
 	if err != nil {
 		return err
 	}
-	if len(result) != 8 {
-		return fmt.Errorf("%w: a read index of %d bytes", ErrNotLeader, len(result))
-	}
-	return g.WaitApplied(ctx, binary.BigEndian.Uint64(result))
+	return g.WaitApplied(ctx, index)
 }
 
 // WaitApplied waits until this node's state contains the entries up to index. It returns ErrClosed when the store
@@ -101,7 +103,7 @@ func (g *Group) WaitLeader(ctx context.Context) error {
 		if _, commit := g.safe.LeaderContact(); commit > 0 && g.Leader() != "" {
 			return g.WaitApplied(ctx, commit)
 		}
-		if !g.lead.Wait(ctx, retryPauseMin) {
+		if !g.lead.Wait(ctx, waitLeaderPause) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -141,7 +141,7 @@ func (s *Store) Stats() Stats {
 		return Stats{}
 	}
 	defer s.release()
-	r := s.mux.Rejects()
+	r, forwarded := s.mux.Rejects(), s.forward.Stats()
 	return Stats{
 		Epoch: s.epoch, ClockOffset: time.Duration(s.clocks.offset.Load()), ClockWrong: s.clocks.wrong.Load(),
 		StatesRebuilt: s.rebuilt, TmpDeleted: s.tmpDeleted, OldestCall: s.watchdog.Oldest(),
@@ -152,6 +152,6 @@ func (s *Store) Stats() Stats {
 		PeerRejectHandshake: r.Handshake.Load(), PeerRejectNoCertificate: r.NoCertificate.Load(),
 		PeerRejectAuthority: r.Authority.Load(), PeerRejectExpired: r.Expired.Load(), PeerRejectName: r.Name.Load(),
 		PeerRejectDisplaced: r.Displaced.Load(), PeerRejectAccept: r.Accept.Load(),
-		Forwarded: s.links.forwarded.Load(), ForwardDials: s.links.dialed.Load(), ForwardLost: s.links.lost.Load(),
+		Forwarded: forwarded.Requests, ForwardDials: forwarded.Dialed, ForwardLost: forwarded.Lost,
 	}
 }

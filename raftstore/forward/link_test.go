@@ -1,4 +1,4 @@
-package raftstore
+package forward
 
 import (
 	"bufio"
@@ -17,9 +17,10 @@ import (
 // new caller waits no longer than its deadline, learns that nothing was sent, and the connection is closed.
 func TestFullLinkToASilentLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := lone(t)
+		g, _, end := lone(t)
+		l := NewClient(nil)
 		here, peer := net.Pipe()
-		k := addLink(s, here)
+		k := addLink(l, here)
 		r := bufio.NewReader(peer)
 		answered := make(chan struct{})
 		go func() {
@@ -27,7 +28,7 @@ func TestFullLinkToASilentLeader(t *testing.T) {
 			answerOne(t, peer, r)
 		}()
 		ask := func(ctx context.Context) error {
-			_, err := s.links.request(ctx, s.Group(1), "peer", opPropose, make([]byte, 16<<10))
+			_, err := l.request(ctx, g, "peer", opPropose, make([]byte, 16<<10))
 			return err
 		}
 		if err := ask(t.Context()); err != nil {
@@ -45,7 +46,7 @@ func TestFullLinkToASilentLeader(t *testing.T) {
 			leave()
 			all.Wait()
 		}
-		if s.links.lost.Load() != 0 {
+		if l.lost.Load() != 0 {
 			t.Fatal("the connection is gone before the test")
 		}
 
@@ -72,20 +73,22 @@ func TestFullLinkToASilentLeader(t *testing.T) {
 				<-done
 			}
 		}
-		if s.links.lost.Load() != 1 {
+		if l.lost.Load() != 1 {
 			t.Error("the connection is kept")
 		}
-		if err := errors.Join(peer.Close(), s.Close()); err != nil {
+		l.Close()
+		end()
+		if err := peer.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 // addLink starts a link to a node at the address "peer".
-func addLink(s *Store, c net.Conn) *link {
-	s.links.mu.Lock()
-	defer s.links.mu.Unlock()
-	return s.links.add("peer", c)
+func addLink(l *Client, c net.Conn) *link {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.add("peer", c)
 }
 
 // answerOne reads a request and answers it.
@@ -105,23 +108,35 @@ func answerOne(t *testing.T, c net.Conn, r *bufio.Reader) {
 // leader.
 func TestHintIsFollowedAgainstOwnBelief(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := lone(t) // It believes that it leads itself.
+		g, _, end := lone(t) // It believes that it leads itself.
+		l := NewClient(nil)
 		here, peer := net.Pipe()
-		addLink(s, here)
+		addLink(l, here)
 		go answerOne(t, peer, bufio.NewReader(peer))
-		if f, err := s.links.request(t.Context(), s.Group(1), "peer", opPropose, nil); err != nil || f.status != statusOK {
+		if f, err := l.request(t.Context(), g, "peer", opPropose, nil); err != nil || f.status != statusOK {
 			t.Errorf("%+v, %v", f, err)
 		}
-		if err := errors.Join(peer.Close(), s.Close()); err != nil {
+		l.Close()
+		end()
+		if err := peer.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
+// confirming is a leader that confirms every read at once.
+type confirming struct{}
+
+func (confirming) Propose(context.Context, uint16, []byte) ([]byte, uint64, error) {
+	return nil, 0, nil
+}
+func (confirming) ReadIndex(context.Context, uint16) (uint64, error) { return 7, nil }
+func (confirming) Address(uint16) string                             { return "" }
+
 // flood sends requests until no more can be sent, and reads no answer.
 func flood(c net.Conn, sent *atomic.Int64) {
 	request := binary.BigEndian.AppendUint32(nil, requestHead-4)
-	request = append(request, opReadIndex)
+	request = append(request, byte(opReadIndex))
 	request = binary.BigEndian.AppendUint64(request, 1)
 	request = binary.BigEndian.AppendUint16(request, 1)
 	for {
@@ -133,7 +148,7 @@ func flood(c net.Conn, sent *atomic.Int64) {
 }
 
 // A peer sends thousands of requests, reads no answer, and disconnects: the node ends its goroutines at once.
-func TestServeForwardEndsWithAPeerThatNeverRead(t *testing.T) {
+func TestServeEndsWithAPeerThatNeverRead(t *testing.T) {
 	served(t, func(peer net.Conn, ended <-chan struct{}) time.Duration {
 		began := time.Now()
 		peer.Close()
@@ -146,7 +161,7 @@ func TestServeForwardEndsWithAPeerThatNeverRead(t *testing.T) {
 }
 
 // A peer that stays connected is disconnected after writeTimeout.
-func TestServeForwardGivesUpAPeerThatNeverReads(t *testing.T) {
+func TestServeGivesUpAPeerThatNeverReads(t *testing.T) {
 	began := time.Time{}
 	served(t, func(_ net.Conn, ended <-chan struct{}) time.Duration {
 		began = time.Now()
@@ -162,19 +177,18 @@ func TestServeForwardGivesUpAPeerThatNeverReads(t *testing.T) {
 // takes to end its goroutines.
 func served(t *testing.T, follows func(peer net.Conn, ended <-chan struct{}) time.Duration, atMost time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
-		s := lone(t)
 		here, peer := net.Pipe()
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			s.serveForward(here)
+			Serve(t.Context(), here, confirming{})
 		}()
 		var sent atomic.Int64
 		go flood(peer, &sent)
 		for before := int64(-1); before != sent.Load(); time.Sleep(10 * time.Millisecond) {
 			before = sent.Load()
 		}
-		if sent.Load() < 2*LinkRequestsMax {
+		if sent.Load() < 2*RequestsMax {
 			t.Errorf("it stands still after %d requests: the test tests nothing", sent.Load())
 		}
 		if took := follows(peer, ended); took > atMost {
@@ -185,7 +199,7 @@ func served(t *testing.T, follows func(peer net.Conn, ended <-chan struct{}) tim
 		default:
 			t.Fatal("it goes on for ever")
 		}
-		if err := errors.Join(peer.Close(), s.Close()); err != nil {
+		if err := peer.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,18 +1,24 @@
-package raftstore
+// Package forward carries proposals and reads from a node that does not lead a group to the node that does, and repeats
+// them until the leader has answered. All groups share one connection to each peer.
+package forward
 
 import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gavel-ads/gavel/raftstore/leadership"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 )
 
 const (
-	// LinkRequestsMax bounds the requests on their way to one peer, and the requests of one connection that a leader
+	// RequestsMax bounds the requests on their way to one peer, and the requests of one connection that a leader
 	// works on at once.
-	LinkRequestsMax = 4_096
+	RequestsMax     = 4_096
 	linkDialTimeout = 2 * time.Second // Bounds the dial of a forward connection.
 	// linkAnswerTimeout is how long a request waits while nothing arrives on its connection; then the connection is
 	// closed, and the next attempt dials a new one.
@@ -21,6 +27,9 @@ const (
 	linkAnswerTimeoutMin = 250 * time.Millisecond
 )
 
+// operation is what a request asks for.
+type operation byte
+
 // Operations and answers of a forward connection:
 //
 //	request  len u32 | op u8 | id u64 | group u16 | payload
@@ -28,13 +37,13 @@ const (
 //
 // Numbers are big-endian.
 const (
-	opPropose   = 1
-	opReadIndex = 2
+	opPropose   operation = 1
+	opReadIndex operation = 2
 
 	frameHead       = 4 + 1 + 8
 	requestHead     = frameHead + 2
 	indexBytes      = 8
-	frameBytesMax   = CommandBytesMax + requestHead + indexBytes
+	frameBytesMax   = proposal.CommandBytesMax + requestHead + indexBytes
 	statusOK        = 0
 	statusNotLeader = 1
 	statusOverload  = 2
@@ -45,10 +54,14 @@ const (
 
 var errLinkLost = errors.New("the connection to the leader was lost")
 
-// links holds this node's forward connections, one to each peer. All groups share a connection, and answers come in any
-// order. Commands travel one by one and not in batches, because the leader's batcher packs them with its own.
-type links struct {
-	store *Store
+// Dial opens a forward connection to the peer at an address.
+type Dial func(ctx context.Context, address string) (net.Conn, error)
+
+// Client holds this node's forward connections, one to each peer. All groups share a connection, and answers come in
+// any order. Commands travel one by one and not in batches, because the leader's batcher packs them with its own. Its
+// methods are safe for concurrent use.
+type Client struct {
+	dial Dial
 
 	mu      sync.Mutex
 	byAddr  map[string]*link
@@ -61,10 +74,32 @@ type links struct {
 	lost      atomic.Uint64
 }
 
+// NewClient returns a client without connections; Close ends those that it opens.
+func NewClient(dial Dial) *Client {
+	return &Client{dial: dial, byAddr: map[string]*link{}, dialing: map[string]chan struct{}{}}
+}
+
+// Stats are the figures of a client since it was made.
+type Stats struct {
+	Requests uint64 // Requests sent to leaders.
+	Dialed   uint64 // Connections opened.
+	Lost     uint64 // Connections that ended.
+}
+
+// Stats reads the figures.
+func (l *Client) Stats() Stats { return Stats{l.forwarded.Load(), l.dialed.Load(), l.lost.Load()} }
+
+// Group is a group whose requests are forwarded.
+type Group struct {
+	ID   uint16
+	Own  string // The address of this node.
+	Lead *leadership.Group
+}
+
 // request sends one request of a group to the peer at address and waits for the answer; see exchange. errNotSent means
 // that the request did not leave this node.
-func (l *links) request(ctx context.Context, g *Group, address string, op byte, payload []byte) (frame, error) {
-	believed, _ := g.raft.LeaderWithID()
+func (l *Client) request(ctx context.Context, g Group, address string, op operation, payload []byte) (frame, error) {
+	believed := g.Lead.Address()
 	k, err := l.get(ctx, address)
 	if err != nil {
 		return frame{}, err
@@ -74,7 +109,7 @@ func (l *links) request(ctx context.Context, g *Group, address string, op byte, 
 	if err != nil {
 		return frame{}, err
 	}
-	f, sent, waited := k.exchange(ctx, g, address, string(believed), encodeRequest(op, id, g.id, payload), answer)
+	f, sent, waited := k.exchange(ctx, g, address, believed, encodeRequest(op, id, g.ID, payload), answer)
 	if waited != 0 {
 		f.err = errLinkLost
 		k.unregister(id)
@@ -93,7 +128,7 @@ var errNotSent = errors.New("the leader cannot be reached")
 
 // get returns the connection to a peer, and dials if there is none. One caller dials; the others share its result, so
 // that all look for the leader again when it cannot be reached.
-func (l *links) get(ctx context.Context, address string) (*link, error) {
+func (l *Client) get(ctx context.Context, address string) (*link, error) {
 	l.mu.Lock()
 	k, dialing, closed := l.byAddr[address], l.dialing[address], l.closed
 	if k == nil && dialing == nil && !closed {
@@ -106,7 +141,7 @@ func (l *links) get(ctx context.Context, address string) (*link, error) {
 	case k != nil:
 		return k, nil
 	case dialing == nil:
-		return l.dial(ctx, address)
+		return l.open(ctx, address)
 	}
 	select {
 	case <-dialing:
@@ -121,7 +156,7 @@ func (l *links) get(ctx context.Context, address string) (*link, error) {
 }
 
 // closeLink closes a connection and ends everything that waits for it.
-func (l *links) closeLink(address string, k *link) {
+func (l *Client) closeLink(address string, k *link) {
 	l.mu.Lock()
 	if l.byAddr[address] == k {
 		delete(l.byAddr, address)
@@ -141,7 +176,8 @@ func (l *links) closeLink(address string, k *link) {
 	})
 }
 
-func (l *links) close() {
+// Close closes all connections and ends everything that waits for an answer.
+func (l *Client) Close() {
 	l.mu.Lock()
 	l.closed = true
 	all := maps.Clone(l.byAddr)

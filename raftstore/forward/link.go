@@ -1,4 +1,4 @@
-package raftstore
+package forward
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/raftstore/moment"
-	"github.com/gavel-ads/gavel/raftstore/transport"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 )
 
 // link is one forward connection. Requests are pipelined.
@@ -46,7 +46,7 @@ type frame struct {
 // INVARIANT: it returns with ctx, and after linkAnswerTimeout, whether there is room in the queue or not. The frames in
 // the queue may be those of callers that left, so room in the queue does not show that the peer is alive, and the
 // caller that waits for room is the one that finds out that the peer is gone.
-func (k *link) exchange(ctx context.Context, g *Group, address, believed string, request []byte, answer <-chan frame) (f frame, sent bool, waited time.Duration) {
+func (k *link) exchange(ctx context.Context, g Group, address, believed string, request []byte, answer <-chan frame) (f frame, sent bool, waited time.Duration) {
 	silence := linkAnswerTimeout
 	if end, bounded := ctx.Deadline(); bounded { // The last attempt has to use a new connection.
 		silence = min(silence, max(time.Until(end)/2, linkAnswerTimeoutMin))
@@ -55,8 +55,8 @@ func (k *link) exchange(ctx context.Context, g *Group, address, believed string,
 	defer timer.Stop()
 	out := k.out
 	for {
-		moved := g.lead.Changed()
-		if l, _ := g.raft.LeaderWithID(); l != "" && string(l) != address && string(l) != believed {
+		moved := g.Lead.Changed()
+		if l := g.Lead.Address(); l != "" && l != address && l != believed {
 			return f, out == nil, linkAnswerTimeout
 		}
 		select {
@@ -73,11 +73,11 @@ func (k *link) exchange(ctx context.Context, g *Group, address, believed string,
 	}
 }
 
-// dial opens a connection for every caller that waits for it. REQUIRES: links.dialing has an entry of this caller.
-func (l *links) dial(ctx context.Context, address string) (*link, error) {
+// open opens a connection for every caller that waits for it. REQUIRES: Client.dialing has an entry of this caller.
+func (l *Client) open(ctx context.Context, address string) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, linkDialTimeout)
 	defer cancel()
-	c, err := l.store.mux.Dial(ctx, transport.Forward, address)
+	c, err := l.dial(ctx, address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	close(l.dialing[address])
@@ -93,8 +93,8 @@ func (l *links) dial(ctx context.Context, address string) (*link, error) {
 }
 
 // add starts the reader and the writer of a connection. REQUIRES: mu is held.
-func (l *links) add(address string, c net.Conn) *link {
-	k := &link{conn: c, out: make(chan []byte, LinkRequestsMax), closed: make(chan struct{}), waiting: map[uint64]chan frame{}}
+func (l *Client) add(address string, c net.Conn) *link {
+	k := &link{conn: c, out: make(chan []byte, RequestsMax), closed: make(chan struct{}), waiting: map[uint64]chan frame{}}
 	k.lastAnswer.Mark()
 	l.byAddr[address] = k
 	l.done.Go(func() {
@@ -115,8 +115,8 @@ func (k *link) register() (id uint64, answer <-chan frame, err error) {
 	switch {
 	case k.waiting == nil:
 		return 0, nil, errNotSent
-	case len(k.waiting) >= LinkRequestsMax:
-		return 0, nil, ErrOverloaded
+	case len(k.waiting) >= RequestsMax:
+		return 0, nil, proposal.ErrOverloaded
 	}
 	k.next++
 	c := make(chan frame, 1)
@@ -131,10 +131,10 @@ func (k *link) unregister(id uint64) {
 	delete(k.waiting, id)
 }
 
-func encodeRequest(op byte, id uint64, group uint16, payload []byte) []byte {
+func encodeRequest(op operation, id uint64, group uint16, payload []byte) []byte {
 	b := make([]byte, 0, requestHead+len(payload))
 	b = binary.BigEndian.AppendUint32(b, uint32(requestHead-4+len(payload)))
-	b = append(b, op)
+	b = append(b, byte(op))
 	b = binary.BigEndian.AppendUint64(b, id)
 	b = binary.BigEndian.AppendUint16(b, group)
 	return append(b, payload...)
