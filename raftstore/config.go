@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/gavel-ads/gavel/raftstore/diskspace"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
@@ -196,9 +197,9 @@ func (c Config) validate() error {
 	fault(c.Insecure && c.TLS != nil, "the peer port has certificates and is Insecure: choose one")
 	fault(c.PeerListen != "" && c.TLS == nil && !loopback(c.PeerListen), "plain TCP is allowed on loopback only, not on %s", c.PeerListen)
 	fault(strings.Contains(c.NodeID, transport.IncarnationMark), "the node id %q must not contain %q", c.NodeID, transport.IncarnationMark)
-	fault(len(c.Seeds) > seedsMax, "%d seeds, at most %d", len(c.Seeds), seedsMax)
+	fault(len(c.Seeds) > membership.SeedsMax, "%d seeds, at most %d", len(c.Seeds), membership.SeedsMax)
 	for _, seed := range c.Seeds {
-		_, _, err := net.SplitHostPort(strings.TrimPrefix(seed, dnsPrefix))
+		_, _, err := net.SplitHostPort(strings.TrimPrefix(seed, membership.DNSPrefix))
 		fault(err != nil, "the seed %q must be HOST:PORT or dns:NAME:PORT", seed)
 	}
 	fault(c.Expect < 0 || c.Expect > VotersMax, "%d nodes cannot found a cluster: 0 to %d", c.Expect, VotersMax)

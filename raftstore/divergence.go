@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/durable"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
@@ -36,14 +37,14 @@ func (a *stateChecks) evaluate(group uint16, index uint64) {
 	}
 	a.mismatches.Add(1)
 	logger := a.store.c.Logger.With(slog.Int("group", int(group)), slog.Uint64("index", index),
-		slog.String("digest", clusterText(c.digest)), slog.Int("digests", len(v.votes)))
+		slog.String("digest", digestText(c.digest)), slog.Int("digests", len(v.votes)))
 	switch {
 	case !v.decided:
 		logger.Error("replica_states_differ", slog.Bool("majority", false), slog.String("action", "compare the replicas before more is written"))
 	case v.majority == c.digest:
 		logger.Error("replica_states_differ", slog.Bool("majority", true), slog.String("action", "none here: the replica that differs ends its process"))
 	default:
-		a.store.halt(divergence{Group: group, Index: index, Digest: clusterText(c.digest), Majority: clusterText(v.majority)})
+		a.store.halt(divergence{Group: group, Index: index, Digest: digestText(c.digest), Majority: digestText(v.majority)})
 	}
 }
 
@@ -78,7 +79,7 @@ func (c *check) tally(servers raft.Configuration, self string) digestTally {
 			counted++
 		}
 	}
-	all := voters(servers)
+	all := membership.Voters(servers)
 	v.complete = counted == all
 	for digest, n := range v.votes {
 		if n > all/2 {
@@ -87,6 +88,9 @@ func (c *check) tally(servers raft.Configuration, self string) digestTally {
 	}
 	return v
 }
+
+// digestText is a digest as logs and diverged.json have it.
+func digestText(digest uint64) string { return fmt.Sprintf("%016x", digest) }
 
 // divergence is the content of diverged.json: why this directory must not be used any more.
 type divergence struct {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/membership"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 func (s *Store) Drain(ctx context.Context) error {
 	s.startDraining(ctx)
 	for _, id := range s.c.Groups {
-		if g := s.groups[id]; g.raft.State() == raft.Leader && voters(g.servers()) > 1 {
+		if g := s.groups[id]; g.raft.State() == raft.Leader && membership.Voters(g.servers()) > 1 {
 			return fmt.Errorf("group %d: no other voter takes the leadership", id)
 		}
 	}
@@ -46,7 +48,7 @@ func (s *Store) startDraining(ctx context.Context) {
 func (g *Group) transferAwayRetrying(ctx context.Context) {
 	for range transferTries {
 		servers := g.servers()
-		if g.raft.State() != raft.Leader || voters(servers) < 2 {
+		if g.raft.State() != raft.Leader || membership.Voters(servers) < 2 {
 			return
 		}
 		if g.lead.TransferAwayWithin(ctx) == nil || ctx.Err() != nil {

@@ -2,9 +2,9 @@ package raftstore
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/gavel-ads/gavel/raftstore/backup"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/proposal"
 )
@@ -27,15 +27,7 @@ var ErrRestoring = errors.New("the state of this node is being replaced by a sna
 
 // ErrRefused means that the cluster will not make a change of members or leaders, however often it is asked; the text
 // is the reason. Any other error of such a change may pass, so the caller repeats the call.
-var ErrRefused = errors.New("the cluster does not make this change")
-
-// refusal is an ErrRefused whose text is the reason alone.
-type refusal struct{ why error }
-
-func (r refusal) Error() string   { return r.why.Error() }
-func (r refusal) Unwrap() []error { return []error{ErrRefused, r.why} }
-
-func refuse(format string, a ...any) error { return refusal{fmt.Errorf(format, a...)} }
+var ErrRefused = membership.ErrRefused
 
 // Errors of Open, OpenContext, RestoreBackup and RecoverQuorum. They are wrapped with the details.
 var (
@@ -52,9 +44,9 @@ var (
 	// ErrForeign means that the directory belongs to another cluster, node or set of groups.
 	ErrForeign = pebblelog.ErrForeign
 	// ErrNodeInUse means that another process of the cluster runs with this node's id: for an empty directory any such
-	// process, for a directory with state one that runs on a copy of it (duplicate.go).
-	ErrNodeInUse = errors.New("another process runs with this node id")
+	// process, for a directory with state one that runs on a copy of it (membership/duplicate.go).
+	ErrNodeInUse = membership.ErrNodeInUse
 	// ErrNoCluster means that the directory is empty, there are no seeds to ask, and Config.Expect does not allow to
 	// found a cluster alone.
-	ErrNoCluster = errors.New("the data directory is empty and no cluster may be founded")
+	ErrNoCluster = membership.ErrNoCluster
 )

@@ -43,8 +43,8 @@ func (g *Group) transferToPreferred() bool {
 	if time.Since(g.safe.PeerContact(to.ID)) > spreadContactMax {
 		return false
 	}
-	a, err := s.ask(s.ctx, string(to.Address), question{Op: "progress", Group: g.id})
-	if err != nil || a.Server != to.ID || a.Draining || a.Applied+spreadLagMax < g.raft.AppliedIndex() {
+	a, _, err := askProgress.Ask(s.ctx, s.control, string(to.Address), progressQuestion{g.id})
+	if err != nil || a.Server != to.ID || a.Avoids || a.Applied+spreadLagMax < g.raft.AppliedIndex() {
 		return false
 	}
 	err = g.lead.TransferTo(to)

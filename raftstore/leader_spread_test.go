@@ -27,7 +27,7 @@ func TestElectionsAreStaggered(t *testing.T) {
 	if err := s.Group(1).WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	me, _ := s.Group(1).self()
+	me := s.Group(1).servers().Servers[0]
 	second := raft.Server{ID: "B~1", Address: "127.0.0.1:1"} // No process listens there.
 	shut(s)
 	rewrite(t, fs, s.cluster, func(l *pebblelog.Log) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/leadership"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 )
 
 // These tests record what hashicorp/raft v1.8.0 does wrong or demands, so that an upgrade shows what changed.
@@ -144,7 +145,7 @@ func TestSnapshotAfterAChangeIsStillRefused(t *testing.T) {
 // The configuration of a group, each value with its reason: whoever upgrades to a release that changes a default, or
 // changes a value here, has to read it.
 func TestRaftConfiguration(t *testing.T) {
-	s := &Store{c: Config{NodeID: "n1"}.withDefaults(), identity: identity{Server: "n1"}}
+	s := &Store{c: Config{NodeID: "n1"}.withDefaults(), identity: membership.Identity{Server: "n1"}}
 	leads := make(chan bool, 1)
 	c := s.raftConfig(1, leadership.Timeout, true, leads)
 	for _, v := range []struct {
@@ -238,7 +239,7 @@ func TestIsSoleVoter(t *testing.T) {
 		{[]raft.Server{voter("n2")}, false},
 		{nil, false},
 	} {
-		if got := isSoleVoter(raft.Configuration{Servers: tc.servers}, "n1"); got != tc.want {
+		if got := membership.IsSoleVoter(raft.Configuration{Servers: tc.servers}, "n1"); got != tc.want {
 			t.Errorf("%v: %v", tc.servers, got)
 		}
 	}

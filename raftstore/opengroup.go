@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/leadership"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/transport"
@@ -21,7 +22,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	if err != nil {
 		return err
 	}
-	snaps.SetClusterIDs(s.cluster, s.identity.formerIDs())
+	snaps.SetClusterIDs(s.cluster, s.identity.FormerIDs())
 	s.tmpDeleted += snaps.TmpDeleted()
 	g := &Group{
 		id: id, store: s, log: s.log.Group(id), snaps: snaps, leadership: make(chan bool, 8),
@@ -33,7 +34,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	if err != nil {
 		return err
 	}
-	if err := s.checkDuplicateProcess(ctx, found.servers); err != nil {
+	if err := s.members.CheckDuplicateProcess(ctx, found.servers); err != nil {
 		return err
 	}
 	servers := found.servers
@@ -69,7 +70,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	g.done.Go(func() { g.lead.FollowLeaders(g.leaderObservations) })
 	g.done.Go(g.lead.WatchHeartbeats)
 	s.groups[id] = g
-	if isSoleVoter(servers, s.identity.Server) {
+	if membership.IsSoleVoter(servers, s.identity.Server) {
 		g.safe.Campaign()
 	}
 	return nil

@@ -15,10 +15,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/gavel-ads/gavel/raftstore/control"
 	"github.com/gavel-ads/gavel/raftstore/diskspace"
 	"github.com/gavel-ads/gavel/raftstore/durable"
 	"github.com/gavel-ads/gavel/raftstore/fatal"
 	"github.com/gavel-ads/gavel/raftstore/forward"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 	"github.com/gavel-ads/gavel/raftstore/transport"
@@ -36,38 +38,35 @@ const (
 // Store is the replicated storage of one node: several Raft groups over one log database, one state database and one
 // peer port. Its methods are safe for concurrent use.
 type Store struct {
-	c                Config
-	identity         identity
-	cluster          uint64            // The cluster id of identity.
-	address          transport.Address // Where peers dial this node.
-	processID        string            // A random id of this process.
-	duplicateChecked bool              // Members were asked for a second process on a copy of the directory.
-	draining         atomic.Bool       // The node transfers its leaderships and does not campaign; see startDraining.
-	memberChanges    chan struct{}     // Holds one element when the members of a group changed.
-	founding         *founding         // Used while this node has no cluster.
-	// changeSlot admits one change of members at a time. It is a channel and not a mutex, because simulated time goes
-	// on while a goroutine waits for a channel. BOUND: one.
-	changeSlot   chan struct{}
-	forward      *forward.Client
-	ctx          context.Context // Ends with Close.
-	cancel       context.CancelFunc
-	background   sync.WaitGroup
-	epoch        uint32
-	exit         *fatal.Exit
-	watchdog     *fatal.Watchdog
-	lock         io.Closer
-	cache        *pebble.Cache
-	log          *pebblelog.DB
-	state        *statedb.DB
-	mux          *transport.Mux
-	groups       map[uint16]*Group // Complete once serving is true.
-	serving      atomic.Bool
-	snapshotting chan struct{} // BOUND: one snapshot at a time.
-	space        *diskspace.Watch
-	clocks       clocks
-	stateChecks  stateChecks
-	tmpDeleted   int
-	rebuilt      int
+	c             Config
+	identity      membership.Identity
+	cluster       uint64            // The cluster id of identity.
+	address       transport.Address // Where peers dial this node.
+	draining      atomic.Bool       // The node transfers its leaderships and does not campaign; see startDraining.
+	memberChanges chan struct{}     // Holds one element when the members of a group changed.
+	control       *control.Port
+	founding      *membership.Founding // Used while this node has no cluster.
+	members       *membership.Members
+	forward       *forward.Client
+	ctx           context.Context // Ends with Close.
+	cancel        context.CancelFunc
+	background    sync.WaitGroup
+	epoch         uint32
+	exit          *fatal.Exit
+	watchdog      *fatal.Watchdog
+	lock          io.Closer
+	cache         *pebble.Cache
+	log           *pebblelog.DB
+	state         *statedb.DB
+	mux           *transport.Mux
+	groups        map[uint16]*Group // Complete once serving is true.
+	serving       atomic.Bool
+	snapshotting  chan struct{} // BOUND: one snapshot at a time.
+	space         *diskspace.Watch
+	clocks        clocks
+	stateChecks   stateChecks
+	tmpDeleted    int
+	rebuilt       int
 
 	mu      sync.Mutex
 	closed  bool
@@ -108,7 +107,7 @@ func newStore(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), changeSlot: make(chan struct{}, 1), processID: transport.RandomHex(), memberChanges: make(chan struct{}, 1),
+		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), memberChanges: make(chan struct{}, 1),
 	}
 	s.clocks.store = s
 	s.space = diskspace.New(diskspace.Config{
@@ -184,7 +183,7 @@ func (s *Store) Close() error {
 	s.background.Wait()
 
 	if s.state != nil {
-		s.space.Measure() // Nothing may be flushed to a disk without room.
+		s.space.Measure() // Nothing may be flushed to a disk without space.
 	}
 	var errs []error
 	s.forward.Close()
@@ -216,4 +215,14 @@ func (s *Store) Close() error {
 		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// pause waits for d, or until the store closes.
+func (s *Store) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-ads/gavel/raftstore/backup"
 	"github.com/gavel-ads/gavel/raftstore/durable"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
@@ -73,7 +74,7 @@ func (s *Store) claimEmpty() (err error) {
 
 // ownNames are the files and directories that the store writes into its directory, without the lock, the ballast file
 // and the mark of unfinished work. Other files are never touched.
-var ownNames = []string{identityName, identityTmp, guardName, guardName + ".tmp", divergedName, divergedTmp, logDir, stateDir, snapshotsDir}
+var ownNames = []string{membership.IdentityName, membership.IdentityTmp, guardName, guardName + ".tmp", divergedName, divergedTmp, logDir, stateDir, snapshotsDir}
 
 // firstFile returns the name of a file of a store in the directory, or "". Empty directories of a store do not count.
 func firstFile(c *Config) (string, error) {
@@ -125,9 +126,9 @@ func (s *Store) restoreBackup(r io.Reader) (m backup.Manifest, err error) {
 	if want := slices.Sorted(slices.Values(c.Groups)); !slices.Equal(groups, want) {
 		return m, fmt.Errorf("%w: the backup has groups %v, this node %v", ErrForeign, groups, want)
 	}
-	s.cluster = newCluster()
-	s.identity = identity{Cluster: clusterText(s.cluster), Node: c.NodeID, Server: transport.NewIncarnation(c.NodeID), Groups: groups}
-	if err := writeIdentity(c, s.identity); err != nil {
+	s.cluster = membership.NewCluster()
+	s.identity = membership.Identity{Cluster: membership.ClusterText(s.cluster), Node: c.NodeID, Server: transport.NewIncarnation(c.NodeID), Groups: groups}
+	if err := s.identity.Write(c.FS, c.Dir); err != nil {
 		return m, err
 	}
 	if err := s.openLog(); err != nil {

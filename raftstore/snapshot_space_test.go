@@ -31,10 +31,10 @@ func storeBlobs(t *testing.T, propose func(context.Context, []byte) ([]byte, err
 }
 
 // A snapshot that is due on a disk without room for it is postponed: the disk keeps its free blocks for the log; the
-// process goes on, closes and starts again, and takes the snapshot when there is space. Begun without room, it would
+// process goes on, closes and starts again, and takes the snapshot when there is space. Begun without space, it would
 // fill the disk, and the log's next write would end the process, again after each start. Nor does a close flush what
 // has no room.
-func TestSnapshotWithoutRoomIsPutOff(t *testing.T) {
+func TestSnapshotWithoutSpaceIsPostponed(t *testing.T) {
 	for _, free := range []int64{20 * mib, 2 * mib} { // Between Low and Full, and Full.
 		synctest.Test(t, func(t *testing.T) {
 			mem := vfs.NewMem()
@@ -142,7 +142,7 @@ func TestFlushWithoutABlockHoldsNobody(t *testing.T) {
 
 // A follower that is behind the log of its leader, and has no room for the snapshot and the state in it, installs none,
 // goes on voting, and installs it when there is space.
-func TestInstallWithoutRoomWaits(t *testing.T) {
+func TestInstallWithoutSpaceWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d *raftstoretest.SmallDisk
 		free, most := int64(256*mib), int64(0)

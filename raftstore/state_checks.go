@@ -182,7 +182,7 @@ func (a *stateChecks) sendDigests() {
 func (a *stateChecks) exchange(node, address string, unsent []digestReport) {
 	ctx, cancel := context.WithTimeout(a.store.ctx, checkTimeout)
 	defer cancel()
-	reply, err := a.store.ask(ctx, address, question{Op: "digests", Digests: unsent})
+	reply, _, err := tellDigests.Ask(ctx, a.store.control, address, digestReports{unsent})
 	if err == nil {
 		a.recordPeerDigests(node, reply.Digests)
 	}

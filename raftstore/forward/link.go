@@ -45,7 +45,7 @@ type frame struct {
 //
 // INVARIANT: it returns with ctx, and after linkAnswerTimeout, whether there is room in the queue or not. The frames in
 // the queue may be those of callers that left, so room in the queue does not show that the peer is alive, and the
-// caller that waits for room is the one that finds out that the peer is gone.
+// caller that waits for space is the one that finds out that the peer is gone.
 func (k *link) exchange(ctx context.Context, g Group, address, believed string, request []byte, answer <-chan frame) (f frame, sent bool, waited time.Duration) {
 	silence := linkAnswerTimeout
 	if end, bounded := ctx.Deadline(); bounded { // The last attempt has to use a new connection.

@@ -27,7 +27,7 @@ type Leader interface {
 // read would hold that many requests of a leader, and the leader's Close, for as long as it liked.
 //
 // INVARIANT: when either side of the connection fails, reading or writing, gone is closed, and every goroutine here
-// ends: the reader may wait for a slot, the holder of a slot for room among the answers, and the writer for a peer that
+// ends: the reader may wait for a slot, the holder of a slot for space among the answers, and the writer for a peer that
 // does not read.
 func Serve(ctx context.Context, c net.Conn, l Leader) {
 	gone := make(chan struct{})

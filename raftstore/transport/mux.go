@@ -19,7 +19,7 @@ import (
 const (
 	connsMin   = 1024 // BOUND: members' connections of a node with few groups, each with 512 KB of Raft's buffers when in use.
 	groupConns = 6    // Connections of one peer for one group: about five were counted after many transfers.
-	peersMax   = 8    // BOUND: peers for whose connections there is room, with all groups.
+	peersMax   = 8    // BOUND: peers whose connections must fit, with all groups.
 	backlogMax = 16   // BOUND: accepted connections that a group's transport has not taken yet.
 )
 

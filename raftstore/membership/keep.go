@@ -1,4 +1,4 @@
-package raftstore
+package membership
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 )
 
 const (
@@ -19,87 +21,78 @@ const (
 	refusalLogPause  = 30 * time.Second // Between two log lines about refusals.
 )
 
-// maintainMembership keeps this node a member of every group, at its present address, and a voter once it has caught
+// Keep keeps this node a member of every group, at its present address, and a voter once it has caught
 // up: after joining, after a restart at another address, and after it was removed and admitted again. Groups are
 // handled one after the other, and all questions may be repeated. A node that was removed is refused until it is
-// admitted, and goes on asking.
+// admitted, and goes on asking. It returns when the store closes.
 //
 // A new address enters the configuration the same way. Change the address of one node at a time: a majority must find
 // each other by the old ones.
-func (s *Store) maintainMembership() {
-	if s.c.PeerListen == "" {
+func (m *Members) Keep() {
+	if !m.peers.c.HasPort {
 		return
 	}
 	logged := time.Time{}
-	for s.ctx.Err() == nil {
+	for m.ctx.Err() == nil {
 		pause := memberPause
-		for _, id := range s.c.Groups {
-			err := s.groups[id].maintainMembership()
+		for _, id := range m.order {
+			err := m.groups[id].keep()
 			if err == nil {
 				continue
 			}
 			if errors.Is(err, ErrNodeInUse) { // Two processes of one incarnation must not vote, whichever of them runs on the copy.
-				s.exit.NowWithAdvice("another process runs with this node's id",
+				m.exit.NowWithAdvice("another process runs with this node's id",
 					"one of the two runs on a copy of the directory: stop that one, delete its copy, and do not rebuild the other", err)
 			}
 			pause = joinPause
-			if s.ctx.Err() == nil && time.Since(logged) >= refusalLogPause {
+			if m.ctx.Err() == nil && time.Since(logged) >= refusalLogPause {
 				logged = time.Now()
-				s.c.Logger.Warn("membership_not_yet_as_configured", slog.Int("group", int(id)), slog.Bool("retrying", true), slog.Any("err", err))
+				m.logger().Warn("membership_not_yet_as_configured", slog.Int("group", int(id)), slog.Bool("retrying", true), slog.Any("err", err))
 			}
 			break
 		}
-		s.pause(pause + rand.N(pause)) //nolint:gosec // jitter, no secret.
+		m.pause(pause + rand.N(pause)) //nolint:gosec // jitter, no secret.
 	}
 }
 
-func (s *Store) pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.ctx.Done():
-	}
-}
-
-// maintainMembership makes at most one change of this node's membership in the group. It returns nil when the
+// keep makes at most one change of this node's membership in the group. It returns nil when the
 // membership is as configured, as far as this node knows.
-func (g *Group) maintainMembership() error {
-	s := g.store
+func (g *Group) keep() error {
+	m := g.members
 	me, found := g.self()
-	if !found || me.Address != raft.ServerAddress(s.address) || g.lead.NoContact(leaderContactMax) {
-		if found && voters(g.servers()) == 1 && me.Suffrage == raft.Voter && !g.Ready() {
+	if !found || me.Address != raft.ServerAddress(m.peers.address) || g.Lead.NoContact(leaderContactMax) {
+		if found && Voters(g.servers()) == 1 && me.Suffrage == raft.Voter && !g.Lead.Ready() {
 			return nil // It will lead in a moment.
 		}
-		q := question{Op: "join", Subject: s.c.NodeID, Server: s.identity.Server, Address: string(s.address), Group: g.id, NodeInfo: s.nodeInfo()}
-		if err := s.askLeader(s.ctx, q); err != nil {
+		a := applicant{Node: m.peers.c.Node, Server: m.identity.Server, Address: m.peers.address, NodeInfo: m.peers.c.NodeInfo()}
+		if err := askLeader(m.ctx, m, joinGroup, request[applicant]{g.ID, a}); err != nil {
 			return err
 		}
 	}
-	if me, found = g.self(); found && me.Suffrage == raft.Voter || s.c.Learner || voters(g.servers()) >= VotersMax {
+	if me, found = g.self(); found && me.Suffrage == raft.Voter || m.peers.c.Learner || Voters(g.servers()) >= VotersMax {
 		return nil
 	}
 	if !g.waitCaughtUp() {
-		return ErrClosed
+		return proposal.ErrClosed
 	}
-	return s.askLeader(s.ctx, question{Op: "promote", Subject: s.c.NodeID, Group: g.id})
+	return askLeader(m.ctx, m, promote, request[promotion]{g.ID, promotion{m.peers.c.Node}})
 }
 
 // waitCaughtUp waits until this node was close behind its leader for JoinSettle, or has no contact to a leader. It
 // returns false when the store closes. Raft does not report to a leader how far a follower has applied, so the joining
 // node measures itself by the commit index that its leader sends.
 func (g *Group) waitCaughtUp() bool {
-	s := g.store
-	for began := time.Now(); time.Since(began) < s.c.JoinSettle; {
-		s.pause(min(joinPause, s.c.JoinSettle))
-		if s.ctx.Err() != nil {
+	m, settle := g.members, g.members.peers.c.JoinSettle
+	for began := time.Now(); time.Since(began) < settle; {
+		m.pause(min(joinPause, settle))
+		if m.ctx.Err() != nil {
 			return false
 		}
-		contact, commit := g.safe.LeaderContact()
-		if time.Since(contact) > joinContactMax || commit == 0 || g.raft.AppliedIndex()+joinLagMax < commit {
+		contact, commit := g.Transport.LeaderContact()
+		if time.Since(contact) > joinContactMax || commit == 0 || g.Raft.AppliedIndex()+joinLagMax < commit {
 			began = time.Now()
 		}
-		if g.lead.NoContact(leaderContactMax) {
+		if g.Lead.NoContact(leaderContactMax) {
 			return true // The caller asks again, and is refused if this node was removed.
 		}
 	}

@@ -1,4 +1,4 @@
-package raftstore
+package membership
 
 import (
 	"context"
@@ -15,40 +15,40 @@ import (
 
 // makeOffer decides whether this node founds a cluster now. If so it returns the identity to offer, and the other
 // voters.
-func (f *founding) makeOffer() (i identity, others []voter) {
+func (f *Founding) makeOffer() (i Identity, others []Voter) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := &f.store.c
+	c := f.peers.c
 	if c.Expect == 0 || f.current.Cluster != "" {
 		return i, nil
 	}
 	maps.DeleteFunc(f.unclustered, func(_ string, s unclusteredPeer) bool { return time.Since(s.lastSeen) > unclusteredTTL })
 	f.adoptGroups()
-	voters := []voter{{f.server, string(f.store.address)}}
+	voters := []Voter{{f.server, f.peers.address}}
 	for _, s := range f.unclustered {
 		if s.expect == c.Expect && (s.anyGroups || slices.Equal(sorted(s.groups), f.groups)) {
-			voters = append(voters, s.voter)
+			voters = append(voters, s.Voter)
 		}
 	}
-	slices.SortFunc(voters, func(a, b voter) int { return strings.Compare(transport.NodeOf(a.Server), transport.NodeOf(b.Server)) })
+	slices.SortFunc(voters, func(a, b Voter) int { return strings.Compare(transport.NodeOf(a.Server), transport.NodeOf(b.Server)) })
 	if len(voters) < c.Expect || voters[0].Server != f.server {
 		return i, nil
 	}
 	voters = voters[:c.Expect]
-	f.current = f.identity(clusterText(newCluster()), voters)
+	f.current = f.identity(ClusterText(NewCluster()), voters)
 	f.current.Pending = true
 	return f.current, voters[1:]
 }
 
 // adoptGroups adopts the groups of a founder that insists on its own, unless this node insists on its own too.
 // REQUIRES: mu is held.
-func (f *founding) adoptGroups() {
-	if !f.store.c.AnyGroups {
+func (f *Founding) adoptGroups() {
+	if !f.peers.c.AnyGroups {
 		return
 	}
-	f.groups = sorted(f.store.c.Groups)
+	f.groups = sorted(f.peers.c.Groups)
 	for _, node := range slices.Sorted(maps.Keys(f.unclustered)) {
-		if s := f.unclustered[node]; !s.anyGroups && s.expect == f.store.c.Expect {
+		if s := f.unclustered[node]; !s.anyGroups && s.expect == f.peers.c.Expect {
 			f.groups = sorted(s.groups)
 			return
 		}
@@ -56,24 +56,24 @@ func (f *founding) adoptGroups() {
 }
 
 // identity returns the identity of a first voter of a cluster. REQUIRES: mu is held.
-func (f *founding) identity(cluster string, voters []voter) identity {
-	return identity{Cluster: cluster, Node: f.store.c.NodeID, Server: f.server, Groups: f.groups, Voters: voters}
+func (f *Founding) identity(cluster string, voters []Voter) Identity {
+	return Identity{Cluster: cluster, Node: f.peers.c.Node, Server: f.server, Groups: f.groups, Voters: voters}
 }
 
 func sorted(groups []uint16) []uint16 { return slices.Sorted(slices.Values(groups)) }
 
 // sendOffer sends an offer to the other voters. If not all agree it is withdrawn; those that agreed see that when they
 // ask.
-func (f *founding) sendOffer(ctx context.Context, i identity, others []voter) (identity, bool, error) {
+func (f *Founding) sendOffer(ctx context.Context, i Identity, others []Voter) (Identity, bool, error) {
 	f.mu.Lock()
-	q := f.hello()
+	q := offer{hello: f.hello(), Voters: i.Voters}
 	f.mu.Unlock()
-	q.Op, q.Cluster, q.Voters = "found", i.Cluster, i.Voters
+	q.Cluster = i.Cluster
 	for _, v := range others {
-		if _, err := f.store.ask(ctx, v.Address, q); err != nil {
-			f.store.c.Logger.Warn("founding_refused", slog.String("node", transport.NodeOf(v.Server)), slog.Any("err", err))
+		if _, _, err := found.Ask(ctx, f.peers.port, v.Address, q); err != nil {
+			f.peers.c.Logger.Warn("founding_refused", slog.String("node", transport.NodeOf(v.Server)), slog.Any("err", err))
 			f.mu.Lock()
-			f.current = identity{}
+			f.current = Identity{}
 			delete(f.unclustered, transport.NodeOf(v.Server)) // It sends a hello when it is ready.
 			f.mu.Unlock()
 			return i, false, nil
@@ -84,10 +84,10 @@ func (f *founding) sendOffer(ctx context.Context, i identity, others []voter) (i
 }
 
 // finalize writes the identity of a cluster that exists.
-func (f *founding) finalize(i identity) error {
+func (f *Founding) finalize(i Identity) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := writeIdentity(&f.store.c, i); err != nil {
+	if err := i.Write(f.peers.c.FS, f.peers.c.Dir); err != nil {
 		return err
 	}
 	f.current, f.final = i, true
@@ -95,17 +95,17 @@ func (f *founding) finalize(i identity) error {
 }
 
 // confirm asks the other voters what became of the offer that this node agreed to.
-func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, error) {
+func (f *Founding) confirm(ctx context.Context, i Identity) (Identity, bool, error) {
 	founder := i.Voters[0]
 	addresses := []string{}
 	for _, v := range i.Voters {
 		addresses = append(addresses, v.Address)
 	}
 	f.mu.Lock()
-	hello := f.hello()
+	me := f.hello()
 	f.mu.Unlock()
 	dead := false
-	for _, a := range f.store.askAll(ctx, f.store.otherAddresses(addresses), hello) {
+	for _, a := range f.peers.helloAll(ctx, f.peers.others(addresses), me) {
 		if a.Cluster == i.Cluster && !a.Pending {
 			i.Pending = false
 			return i, true, f.finalize(i)
@@ -115,29 +115,29 @@ func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, err
 	if !dead {
 		return i, false, nil
 	}
-	f.store.c.Logger.Warn("founding_withdrawn", slog.String("founder", transport.NodeOf(founder.Server)))
+	f.peers.c.Logger.Warn("founding_withdrawn", slog.String("founder", transport.NodeOf(founder.Server)))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := dropIdentity(&f.store.c); err != nil {
+	if err := dropIdentity(f.peers.c); err != nil {
 		return i, false, err
 	}
-	f.current, f.server = identity{}, transport.NewIncarnation(f.store.c.NodeID)
-	return identity{}, false, nil
+	f.current, f.server = Identity{}, transport.NewIncarnation(f.peers.c.Node)
+	return Identity{}, false, nil
 }
 
 // acceptOffer writes an offer and agrees to it, or returns why it does not. REQUIRES: mu is held.
-func (f *founding) acceptOffer(q question) error {
-	me := voter{f.server, string(f.store.address)}
+func (f *Founding) acceptOffer(q offer) error {
+	me := Voter{f.server, f.peers.address}
 	switch {
 	case f.current.Cluster == q.Cluster && f.current.Cluster != "":
 		return nil
 	case f.current.Cluster != "":
 		return errBusy
-	case q.Cluster == "" || len(q.Voters) != f.store.c.Expect || q.Expect != f.store.c.Expect:
-		return fmt.Errorf("this node expects %d nodes", f.store.c.Expect)
+	case q.Cluster == "" || len(q.Voters) != f.peers.c.Expect || q.Expect != f.peers.c.Expect:
+		return fmt.Errorf("this node expects %d nodes", f.peers.c.Expect)
 	case f.groupConflict != nil:
 		return f.groupConflict
-	case !f.store.c.AnyGroups && !slices.Equal(sorted(q.Groups), f.groups):
+	case !f.peers.c.AnyGroups && !slices.Equal(sorted(q.Groups), f.groups):
 		return fmt.Errorf("this node has groups %v", f.groups)
 	case !slices.Contains(q.Voters, me) || q.Voters[0].Server != q.Server:
 		return errors.New("the offer names another incarnation of this node, or another founder")
@@ -145,7 +145,7 @@ func (f *founding) acceptOffer(q question) error {
 	f.groups = sorted(q.Groups)
 	i := f.identity(q.Cluster, q.Voters)
 	i.Pending = true
-	if err := writeIdentity(&f.store.c, i); err != nil {
+	if err := i.Write(f.peers.c.FS, f.peers.c.Dir); err != nil {
 		return err
 	}
 	f.current = i

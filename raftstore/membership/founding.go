@@ -1,4 +1,4 @@
-package raftstore
+package membership
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/control"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
@@ -23,7 +24,7 @@ const (
 	foundingLogPause = 10 * time.Second
 )
 
-// founding finds or founds the cluster of a node with an empty directory.
+// Founding finds or founds the cluster of a node with an empty directory.
 //
 // A node asks its seeds, and the nodes that those know, who they are. If one of them is a member of a cluster, the node
 // joins it. Otherwise the Expect nodes with the lowest ids among all that have empty directories, agree in Expect and
@@ -40,14 +41,15 @@ const (
 //
 // INVARIANT: every decision (to offer, to agree, to join) is made under mu, under which hello is answered too: of two
 // nodes that want to found at the same time, at least one knows of the other.
-type founding struct {
-	store *Store
+type Founding struct {
+	peers *Peers
+	start func() // Makes the peer port accept connections.
 
 	mu              sync.Mutex
 	server          raft.ServerID              // The incarnation that this node will have.
 	unclustered     map[string]unclusteredPeer // By node id: nodes with empty directories that sent a message lately.
 	learnedAddrs    []string                   // Addresses in the last answers of other nodes. BOUND: askedMax of them are asked.
-	current         identity                   // What this node offers, agreed to, or became; its Cluster is empty before that.
+	current         Identity                   // What this node offers, agreed to, or became; its Cluster is empty before that.
 	final           bool                       // The cluster of the current identity exists.
 	groups          []uint16                   // Sorted; Config.Groups, until those of others are adopted.
 	groupConflict   error                      // Another node that wants to found has other groups; one of the two is configured wrongly.
@@ -55,27 +57,31 @@ type founding struct {
 	loggedAt        time.Time
 }
 
-func newFounding(s *Store) *founding {
-	return &founding{store: s, server: transport.NewIncarnation(s.c.NodeID), unclustered: map[string]unclusteredPeer{}, groups: sorted(s.c.Groups)}
+// NewFounding returns the founding of a node and answers the hellos and the offers of others. start makes the peer port
+// accept connections.
+func NewFounding(p *Peers, start func()) *Founding {
+	f := &Founding{
+		peers: p, start: start, server: transport.NewIncarnation(p.c.Node), unclustered: map[string]unclusteredPeer{}, groups: sorted(p.c.Groups),
+	}
+	sayHello.Handle(p.port, control.Anyone, f.greet)
+	found.Handle(p.port, control.Anyone, func(_ context.Context, _ control.Peer, o offer) (nothing, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return nothing{}, f.acceptOffer(o)
+	})
+	return f
 }
 
-// groupIDs returns the groups that this node has, or proposes.
-func (s *Store) groupIDs() []uint16 {
-	s.founding.mu.Lock()
-	defer s.founding.mu.Unlock()
-	return s.founding.groups
-}
-
-// discover finds or founds the cluster of a directory that is empty, or holds a pending identity. It returns when that
-// is done, when ctx ends, or with ErrForeign or ErrNodeInUse.
-func (f *founding) discover(ctx context.Context, pending identity) (identity, error) {
+// Discover finds or founds the cluster of a directory that is empty, or holds a pending identity. It returns when that
+// is done, when ctx ends, or with pebblelog.ErrForeign or ErrNodeInUse.
+func (f *Founding) Discover(ctx context.Context, pending Identity) (Identity, error) {
 	f.mu.Lock()
 	f.current = pending
 	if pending.Cluster != "" {
 		f.server, f.groups = pending.Server, pending.Groups
 	}
 	f.mu.Unlock()
-	f.store.mux.Start()
+	f.start()
 	for {
 		if i, done, err := f.discoverOnce(ctx); done || err != nil {
 			return i, err
@@ -85,21 +91,21 @@ func (f *founding) discover(ctx context.Context, pending identity) (identity, er
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return identity{}, fmt.Errorf("no cluster yet: %w", ctx.Err())
+			return Identity{}, fmt.Errorf("no cluster yet: %w", ctx.Err())
 		}
 	}
 }
 
 // discoverOnce asks every known node once and acts on the answers.
-func (f *founding) discoverOnce(ctx context.Context) (i identity, done bool, err error) {
+func (f *Founding) discoverOnce(ctx context.Context) (i Identity, done bool, err error) {
 	f.mu.Lock()
-	mine, hello := f.current, f.hello()
+	mine, me := f.current, f.hello()
 	f.mu.Unlock()
 	if mine.Pending {
 		return f.confirm(ctx, mine)
 	}
 	asked := f.addresses(ctx)
-	answers := f.store.askAll(ctx, asked, hello)
+	answers := f.peers.helloAll(ctx, asked, me)
 	for _, a := range answers {
 		if a.Cluster != "" && !a.Pending {
 			return f.joinCluster(ctx, a)
@@ -122,7 +128,7 @@ func (f *founding) discoverOnce(ctx context.Context) (i identity, done bool, err
 	}
 	f.mu.Unlock()
 	for _, a := range answers {
-		f.recordPeer(a.Node, unclusteredPeer{voter: voter{a.Server, a.Address}, expect: a.Expect, groups: a.Groups, anyGroups: a.AnyGroups}, a.Pending)
+		f.recordPeer(a.Node, unclusteredPeer{Voter: Voter{a.Server, a.Address}, expect: a.Expect, groups: a.Groups, anyGroups: a.AnyGroups}, a.Pending)
 	}
 	offer, others := f.makeOffer()
 	if offer.Cluster == "" {
@@ -131,37 +137,32 @@ func (f *founding) discoverOnce(ctx context.Context) (i identity, done bool, err
 	return f.sendOffer(ctx, offer, others)
 }
 
-// answer returns the answer of a node that does not serve yet.
-func (f *founding) answer(q question) answer {
+// greet answers a hello. A node without a cluster remembers the other one.
+func (f *Founding) greet(_ context.Context, from control.Peer, q hello) (greeting, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	a := answer{Expect: f.store.c.Expect, AnyGroups: f.store.c.AnyGroups}
-	var err error
-	switch q.Op {
-	case "hello":
-		if q.Node != "" && q.ProcessID != f.store.processID {
-			other := unclusteredPeer{voter: voter{q.Server, q.Address}, expect: q.Expect, groups: q.Groups, anyGroups: q.AnyGroups}
-			f.recordPeerLocked(q.Node, other, q.Cluster != "")
-			if q.Cluster == "" && f.current.Cluster == "" {
-				f.checkGroupsLocked(q.Node, q.Address, other)
-			}
-		}
-	case "found":
-		err = f.acceptOffer(q)
-	default:
-		err = errBusy
-		if f.current.Cluster == "" {
-			err = ErrNoCluster
+	if !f.final && from.Node != "" && from.Process != f.peers.self.Process {
+		other := unclusteredPeer{Voter: Voter{q.Server, q.Address}, expect: q.Expect, groups: q.Groups, anyGroups: q.AnyGroups}
+		f.recordPeerLocked(from.Node, other, q.Cluster != "")
+		if q.Cluster == "" && f.current.Cluster == "" {
+			f.checkGroupsLocked(from.Node, q.Address, other)
 		}
 	}
-	if err != nil {
-		a.Refused = err.Error()
-	}
+	a := greeting{hello: f.hello(), Pending: f.current.Cluster != "" && !f.final}
 	for _, s := range f.unclustered {
 		if time.Since(s.lastSeen) < unclusteredTTL {
 			a.Others = append(a.Others, s.Address)
 		}
 	}
-	a.Server, a.Cluster, a.Pending = f.server, f.current.Cluster, f.current.Cluster != "" && !f.final
-	return a
+	return a, nil
+}
+
+// notServing is the answer to all other questions before this node serves.
+func (f *Founding) notServing() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.current.Cluster == "" {
+		return ErrNoCluster
+	}
+	return errBusy
 }

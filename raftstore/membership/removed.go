@@ -1,4 +1,4 @@
-package raftstore
+package membership
 
 import (
 	"encoding/binary"
@@ -11,7 +11,7 @@ import (
 
 // A node that an operator removed must stay away, also when it comes back as another incarnation with an empty
 // directory. So the group records it in its replicated state, under keys of its own behind those of the state machine,
-// where snapshots and backups carry it and the machine's digest does not cover it. An entry of raftstore writes it:
+// where snapshots and backups carry it and the machine's digest does not cover it. An entry of this package writes it:
 //
 //	ver u8 | crc32c u32 of the rest | removed u8 | node
 //
@@ -21,11 +21,11 @@ const (
 	removedHeadBytes = 1 + 4 + 1
 )
 
-// removedKey is the key that records a removed node. It is above every key of a state machine, whose last one begins
+// RemovedKey is the key that records a removed node. It is above every key of a state machine, whose last one begins
 // with 0xFE.
-func removedKey(node string) []byte { return append([]byte{ownSpace, 'R'}, node...) }
+func RemovedKey(node string) []byte { return append([]byte{ownSpace, 'R'}, node...) }
 
-// ownSpace begins the keys of this package inside a group's state.
+// ownSpace begins the keys of raftstore inside a group's state.
 const ownSpace = 0xFF
 
 func removedEntry(node string, removed bool) []byte {
@@ -38,8 +38,9 @@ func removedEntry(node string, removed bool) []byte {
 	return b
 }
 
-// splitRemoved decodes an entry that records or clears a removal; isRemoval is false for all other entries.
-func splitRemoved(entry []byte) (node string, removed, isRemoval bool, err error) {
+// SplitRemoved decodes an entry that records or clears a removal; isRemoval is false for all other entries.
+// It returns proposal.ErrBadEntry for one that is damaged.
+func SplitRemoved(entry []byte) (node string, removed, isRemoval bool, err error) {
 	if len(entry) == 0 || entry[0] != removedVersion {
 		return "", false, false, nil
 	}
@@ -54,23 +55,8 @@ func (g *Group) setRemoved(node string, removed bool) error {
 	if node == "" || len(node) > transport.NodeIDBytesMax {
 		return errors.New("the node id is empty or too long")
 	}
-	if g.isRemoved(node) == removed {
+	if g.State.IsRemoved(node) == removed {
 		return nil
 	}
-	return g.raft.Apply(removedEntry(node, removed), changeTimeout).Error()
-}
-
-// isRemoved reports whether this node's state records a node as removed.
-func (g *Group) isRemoved(node string) bool {
-	_, found := g.machine.state.Reader().Get(removedKey(node))
-	return found
-}
-
-// applyRemoved applies an entry that records or clears a removal.
-func (m *machine) applyRemoved(node string, removed bool) {
-	if removed {
-		m.batch.Set(removedKey(node), []byte{1})
-	} else {
-		m.batch.Delete(removedKey(node))
-	}
+	return g.Raft.Apply(removedEntry(node, removed), changeTimeout).Error()
 }
