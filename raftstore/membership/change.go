@@ -77,10 +77,25 @@ func (a applicant) makeIn(g *Group, by control.Peer) error {
 		case known.Address == raft.ServerAddress(a.Address):
 			return nil
 		case known.Suffrage == raft.Voter:
-			return g.finishChange(g.Raft.AddVoter(a.Server, raft.ServerAddress(a.Address), 0, changeTimeout))
+			return g.setAddress(a, g.Raft.AddVoter)
 		}
 	}
-	return g.finishChange(g.Raft.AddNonvoter(a.Server, raft.ServerAddress(a.Address), 0, changeTimeout))
+	return g.setAddress(a, g.Raft.AddNonvoter)
+}
+
+// setAddress adds a server, or changes its address; see transport.Safe.WithoutPipelines.
+func (g *Group) setAddress(a applicant, add func(raft.ServerID, raft.ServerAddress, uint64, time.Duration) raft.IndexFuture) error {
+	ctx, cancel := context.WithTimeout(g.members.ctx, changeTimeout)
+	defer cancel()
+	var f raft.IndexFuture
+	err := g.Transport.WithoutPipelines(ctx, a.Server, func() error {
+		f = add(a.Server, raft.ServerAddress(a.Address), 0, changeTimeout)
+		return f.Error()
+	})
+	if err != nil {
+		return err
+	}
+	return g.finishChange(f)
 }
 
 // mayJoin returns why a node may not join: it was removed, it runs at another address (ErrNodeInUse), or

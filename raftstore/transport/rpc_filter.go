@@ -36,6 +36,7 @@ type rpcFilter struct {
 	acks      acks
 
 	timeoutNowFailed serverCounts
+	pipelines        pipelines
 
 	installs   installs
 	hasApplied atomic.Pointer[func(term, index uint64) bool]
