@@ -153,7 +153,7 @@ func TestRaftConfiguration(t *testing.T) {
 		got, want any
 		why       string
 	}{
-		{"HeartbeatTimeout", c.HeartbeatTimeout, time.Second, "heartbeats queue behind disk writes (raft#695), and a follower has to notice a dead leader in time (heartbeat_timer.go)"},
+		{"HeartbeatTimeout", c.HeartbeatTimeout, time.Second, "heartbeats queue behind disk writes (raft#695), and a follower has to notice a dead leader in time (leadership/heartbeat.go)"},
 		{"ElectionTimeout", c.ElectionTimeout, time.Second, "a candidate that failed begins anew as soon as a follower would begin"},
 		{"LeaderLeaseTimeout", c.LeaderLeaseTimeout, time.Second, "a leader without a majority ends by itself; longer than the heartbeat timeout raft refuses to start"},
 		{"CommitTimeout", c.CommitTimeout, 25 * time.Millisecond, "an idle follower learns only then what is committed (raft#28, #282): reads there wait for it"},

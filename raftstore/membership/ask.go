@@ -79,23 +79,16 @@ func changeAll[C change](ctx context.Context, m *Members, o control.Operation[re
 	return nil
 }
 
-// Remove removes a node from every group, one group after the other. Any member but the node itself may be asked; where
-// the node leads a group, it transfers the leadership first. The node stays away, also with an empty directory, until
-// Admit.
-//
-// Each group takes at most 15 s (askTimeout), or less when ctx ends. ErrRefused is final, for example when the node is
-// the only voter. Any other error (proposal.ErrNotLeader: no leader was found; proposal.ErrClosed; an error of Raft or
-// of the network) may pass, and groups before it are done: repeat the call, which changes nothing where the node is
-// removed already.
+// Remove removes a node from every group, one after the other; it stays away until Admit. Each group takes at most 15 s
+// (askTimeout). ErrRefused is final. Any other error (proposal.ErrNotLeader: no leader was found; proposal.ErrClosed; an
+// error of Raft or of the network) may pass, and groups before it are done, so the call is repeated.
 func (m *Members) Remove(ctx context.Context, node string) error {
 	return changeAll(ctx, m, remove, removal{node})
 }
 
-// Admit allows a node that was removed to come back. The node then joins by itself, first as a learner. When it runs at
-// address already it becomes a member at once; an empty address skips that.
-//
-// Times and errors are those of Remove. ErrRefused is also returned when another node answers at address, and, with
-// ErrNodeInUse, when the node already runs elsewhere.
+// Admit allows a node that was removed to come back; if it runs at address it becomes a member at once. Times and errors
+// are those of Remove. ErrRefused is also returned when another node answers at address, and, with ErrNodeInUse, when
+// the node already runs elsewhere.
 func (m *Members) Admit(ctx context.Context, node, address string) error {
 	if err := changeAll(ctx, m, admit, admission{node}); err != nil || address == "" {
 		return err
@@ -110,20 +103,14 @@ func (m *Members) Admit(ctx context.Context, node, address string) error {
 	return changeAll(ctx, m, joinGroup, applicant{Node: node, Server: a.Server, Address: a.Address})
 }
 
-// Promote gives a member a vote in every group. Nodes promote themselves when they have caught up; a node that has not
-// makes the next commits wait.
-//
-// Times and errors are those of Remove. ErrRefused is returned when the node is not a member, or when a group has
-// VotersMax voters.
+// Promote gives a member a vote in every group. Times and errors are those of Remove. ErrRefused is returned when the
+// node is not a member, or when a group has VotersMax voters.
 func (m *Members) Promote(ctx context.Context, node string) error {
 	return changeAll(ctx, m, promote, promotion{node})
 }
 
-// Transfer gives the leadership of a group to a voter. It changes nothing when that node leads already.
-//
-// Times and errors are those of Remove. ErrRefused is returned when there is no such group or the node is not a voter
-// of it. A follower that does not take the leadership in time is not tried again for a minute in the same term; that
-// error may pass.
+// Transfer gives the leadership of a group to a voter, or does nothing when that node leads. Times and errors are those
+// of Remove. ErrRefused is returned when there is no such group or the node is not a voter of it.
 func (m *Members) Transfer(ctx context.Context, group uint16, node string) error {
 	if m.groups[group] == nil {
 		return refuse("there is no group %d", group)
