@@ -3,7 +3,6 @@ package raftstore_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,13 +14,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/backup"
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
 var takenAt = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
 
 // backedUp returns a backup of a node with groups 1 and 2 and 30 commands "a" in group 1.
-func backedUp(t *testing.T) (raftstore.Manifest, []byte) {
+func backedUp(t *testing.T) (backup.Manifest, []byte) {
 	t.Helper()
 	c := config(vfs.NewMem(), 1, 2)
 	s := open(t, c)
@@ -47,7 +47,7 @@ func backedUp(t *testing.T) (raftstore.Manifest, []byte) {
 func TestBackupAndRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, b := backedUp(t)
-		if got, err := raftstore.VerifyBackup(bytes.NewReader(b)); err != nil || !reflect.DeepEqual(got, m) {
+		if got, err := backup.Verify(bytes.NewReader(b)); err != nil || !reflect.DeepEqual(got, m) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		c := config(vfs.NewMem(), 1, 2)
@@ -88,7 +88,7 @@ func TestDamagedBackupsAreFound(t *testing.T) {
 		_, b := backedUp(t)
 		check := func(what string, bad []byte) {
 			t.Helper()
-			if _, err := raftstore.VerifyBackup(bytes.NewReader(bad)); !errors.Is(err, raftstore.ErrBadBackup) {
+			if _, err := backup.Verify(bytes.NewReader(bad)); !errors.Is(err, backup.ErrBad) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -105,7 +105,7 @@ func TestDamagedBackupsAreFound(t *testing.T) {
 			bad := bytes.Clone(b)
 			bad[at] ^= 0x10
 			for _, r := range []io.Reader{bytes.NewReader(bad), bytes.NewReader(b[:at])} {
-				if _, err := raftstore.RestoreBackup(c, r); !errors.Is(err, raftstore.ErrBadBackup) {
+				if _, err := raftstore.RestoreBackup(c, r); !errors.Is(err, backup.ErrBad) {
 					t.Errorf("restored with damage at %d: %v", at, err)
 				}
 			}
@@ -144,7 +144,7 @@ func (o otherDigest) Digest() uint64 { return o.Counters.Digest() + 1 }
 // A power failure at every call of a restore leaves a directory that is empty, that refuses to start and can be
 // restored again, or that is complete.
 func TestPowerFailureDuringRestore(t *testing.T) {
-	var m raftstore.Manifest
+	var m backup.Manifest
 	var b []byte
 	var points []raftstoretest.Point[bool]
 	synctest.Test(t, func(t *testing.T) {
@@ -292,27 +292,4 @@ type slow struct{ w io.Writer }
 func (s slow) Write(b []byte) (int, error) {
 	time.Sleep(time.Second)
 	return s.w.Write(b)
-}
-
-// The manifest's names are a format that tools read.
-func TestGoldenManifest(t *testing.T) {
-	b, err := json.Marshal(raftstore.Manifest{
-		Format: 1, Cluster: "00000000000000c1", Node: "n1", Epoch: 2, TakenAt: takenAt, StateVersion: 3,
-		Groups: []raftstore.BackupGroup{{Group: 1, Index: 9, Term: 2, Digest: "00000000000000d1"}},
-	})
-	const want = `{"format":1,"cluster":"00000000000000c1","node":"n1","epoch":2,"taken_at":"2026-11-21T06:00:00Z","state_version":3,` +
-		`"groups":[{"group":1,"index":9,"term":2,"digest":"00000000000000d1"}]}`
-	if err != nil || string(b) != want {
-		t.Errorf("%s, %v", b, err)
-	}
-}
-
-func FuzzVerifyBackup(f *testing.F) {
-	f.Add([]byte("GVBK\x01"))
-	f.Add([]byte("GVBK\x01\x00\x00\x00\x02{}\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, err := raftstore.VerifyBackup(bytes.NewReader(b)); err == nil && len(b) < 32 {
-			t.Error("accepted")
-		}
-	})
 }

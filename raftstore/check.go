@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
@@ -124,25 +125,12 @@ func (g *Group) bootstrap(address transport.Address) (c raft.Configuration, err 
 	if !may {
 		return c, fmt.Errorf("%w: the group has voted but has no configuration", ErrDamaged)
 	}
-	voters := g.store.identity.Voters
-	if len(voters) == 0 {
-		voters = []voter{{g.store.identity.Server, string(address)}}
+	founders := g.store.identity.Voters
+	if len(founders) == 0 {
+		founders = []membership.Voter{{Server: g.store.identity.Server, Address: string(address)}}
 	}
-	for _, v := range voters {
+	for _, v := range founders {
 		c.Servers = append(c.Servers, raft.Server{Suffrage: raft.Voter, ID: v.Server, Address: raft.ServerAddress(v.Address)})
 	}
 	return c, g.log.Bootstrap(c)
-}
-
-// isSoleVoter reports whether the node is the only voter.
-func isSoleVoter(c raft.Configuration, node raft.ServerID) bool {
-	voters := 0
-	self := false
-	for _, s := range c.Servers {
-		if s.Suffrage == raft.Voter {
-			voters++
-			self = self || s.ID == node
-		}
-	}
-	return voters == 1 && self
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/membership"
 )
 
 const (
@@ -48,7 +50,7 @@ func (k *clocks) watch() {
 		}
 		for _, id := range s.c.Groups {
 			if g := s.groups[id]; g.raft.State() == raft.Leader {
-				_ = g.transferAway() // It is asked again at the next comparison.
+				_ = g.lead.TransferAway() // It is asked again at the next comparison.
 			}
 		}
 	}
@@ -57,7 +59,7 @@ func (k *clocks) watch() {
 // measure returns how far the clocks of the members that answer are ahead of this one, and 0 for this one.
 func (k *clocks) measure() []time.Duration {
 	s := k.store
-	ctx, cancel := context.WithTimeout(s.ctx, seedTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, membership.SeedTimeout)
 	defer cancel()
 	ahead := []time.Duration{0}
 	var mu sync.Mutex
@@ -68,14 +70,14 @@ func (k *clocks) measure() []time.Duration {
 		}
 		all.Go(func() {
 			began := time.Now()
-			a, err := s.ask(ctx, n.Address, question{Op: "clock"})
+			a, by, err := askClock.Ask(ctx, s.control, n.Address, noQuestion{})
 			trip := time.Since(began)
-			if err != nil || a.Clock == 0 || a.Node != n.ID || trip > clockRoundTripMax {
+			if err != nil || a.Micros == 0 || by.Node != n.ID || trip > clockRoundTripMax {
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			ahead = append(ahead, time.UnixMicro(a.Clock).Sub(s.c.Now().Add(-trip/2)))
+			ahead = append(ahead, time.UnixMicro(a.Micros).Sub(s.c.Now().Add(-trip/2)))
 		})
 	}
 	all.Wait()

@@ -1,17 +1,17 @@
 package raftstore
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // ClusterStatus is the cluster as this node knows it.
 type ClusterStatus struct {
-	ID     uint64 // Random; drawn when the cluster was founded, restored or recovered.
+	ID     uint64 // Random; chosen when the cluster was founded, restored or recovered.
 	Node   string // Id of this node.
 	Nodes  []NodeStatus
 	Groups []GroupLeader
@@ -49,7 +49,7 @@ func (s *Store) Cluster() ClusterStatus {
 		c.Groups = append(c.Groups, GroupLeader{Group: id, Leader: leader, Term: g.raft.CurrentTerm()})
 		contact, _ := g.safe.LeaderContact()
 		for _, server := range g.servers().Servers {
-			node := nodeOf(server.ID)
+			node := transport.NodeOf(server.ID)
 			at, known := seen[node]
 			if !known {
 				at = len(c.Nodes)
@@ -85,19 +85,4 @@ func (s *Store) nodeInfo() []byte {
 		return nil
 	}
 	return b
-}
-
-// NodeInfo asks a member for what its Config.NodeInfo returns now. It waits for 5 s at most. It returns an error when
-// the node is not a member, does not answer in time, or refuses; none of these is to be tested for.
-func (s *Store) NodeInfo(ctx context.Context, node string) ([]byte, error) {
-	if node == s.c.NodeID {
-		return s.nodeInfo(), nil
-	}
-	for _, n := range s.Cluster().Nodes {
-		if n.ID == node {
-			a, err := s.ask(ctx, n.Address, question{Op: "about"})
-			return a.NodeInfo, err
-		}
-	}
-	return nil, fmt.Errorf("%s is no member", node)
 }

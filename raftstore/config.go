@@ -12,6 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/gavel-ads/gavel/raftstore/diskspace"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
@@ -99,8 +101,8 @@ type Config struct {
 	OpenFiles     int           // Table files that each of the two databases keeps open, at least 74. [1,000]
 	TailBytes     int           // Cache of the newest decoded log entries, all groups together. [64 MiB]
 
-	// Reserve is the free space, in bytes, below which the node takes no writes; see Space. ReserveOff turns the watch
-	// off. [a twentieth of the disk, at least 1 GiB and twice the newest snapshot]
+	// Reserve is the free space, in bytes, below which the node takes no writes; see diskspace.Status. ReserveOff turns
+	// the watch off. [a twentieth of the disk, at least 1 GiB and twice the newest snapshot]
 	Reserve int64
 	// Ballast is the size, in bytes, of a file that is deleted when the disk is nearly full, so that the node can flush
 	// and start. It is never more than half of the reserve. Negative: no such file. [64 MiB]
@@ -125,7 +127,10 @@ type TLS = transport.Files
 // PeerConnectionsMin is the lowest allowed value of Config.PeerConnectionsMax.
 const PeerConnectionsMin = transport.ConnectionsMin
 
-const nodeIDBytesMax = 238 // BOUND: with "~" and 16 hex digits it must fit the 255 bytes of a target in a connection's header.
+// ReserveOff as Config.Reserve turns the watch over free space off, the ballast file included.
+const ReserveOff = diskspace.ReserveOff
+
+const ballastBytes = 64 << 20 // BOUND: default size of the ballast file.
 
 // NodeInfoBytesMax bounds what Config.NodeInfo returns, in bytes.
 const NodeInfoBytesMax = 4 << 10
@@ -180,7 +185,7 @@ func (c Config) validate() error {
 		}
 	}
 	fault(c.Dir == "", "no directory given")
-	fault(c.NodeID == "" || len(c.NodeID) > nodeIDBytesMax, "the node id must have 1 to %d bytes", nodeIDBytesMax)
+	fault(c.NodeID == "" || len(c.NodeID) > transport.NodeIDBytesMax, "the node id must have 1 to %d bytes", transport.NodeIDBytesMax)
 	fault(len(c.Advertise) > transport.AddressBytesMax, "the address %q, which peers dial, has %d bytes, at most %d",
 		c.Advertise, len(c.Advertise), transport.AddressBytesMax)
 	fault(c.Machine == nil, "no state machine given")
@@ -191,10 +196,10 @@ func (c Config) validate() error {
 	fault(c.PeerListen != "" && !c.Insecure && c.TLS == nil, "the peer port needs certificates, or plain TCP on loopback with Insecure")
 	fault(c.Insecure && c.TLS != nil, "the peer port has certificates and is Insecure: choose one")
 	fault(c.PeerListen != "" && c.TLS == nil && !loopback(c.PeerListen), "plain TCP is allowed on loopback only, not on %s", c.PeerListen)
-	fault(strings.Contains(c.NodeID, incarnationMark), "the node id %q must not contain %q", c.NodeID, incarnationMark)
-	fault(len(c.Seeds) > seedsMax, "%d seeds, at most %d", len(c.Seeds), seedsMax)
+	fault(strings.Contains(c.NodeID, transport.IncarnationMark), "the node id %q must not contain %q", c.NodeID, transport.IncarnationMark)
+	fault(len(c.Seeds) > membership.SeedsMax, "%d seeds, at most %d", len(c.Seeds), membership.SeedsMax)
 	for _, seed := range c.Seeds {
-		_, _, err := net.SplitHostPort(strings.TrimPrefix(seed, dnsPrefix))
+		_, _, err := net.SplitHostPort(strings.TrimPrefix(seed, membership.DNSPrefix))
 		fault(err != nil, "the seed %q must be HOST:PORT or dns:NAME:PORT", seed)
 	}
 	fault(c.Expect < 0 || c.Expect > VotersMax, "%d nodes cannot found a cluster: 0 to %d", c.Expect, VotersMax)

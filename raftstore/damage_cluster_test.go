@@ -69,7 +69,7 @@ func (cl *client) run(c *raftstoretest.Cluster) {
 // is lost anywhere. A state that turns out to be corrupt when it is read ends the process; Pebble cannot be closed
 // after that, so TestDamagedFilesAreRefusedOrHarmless covers it outside of a bubble. Corrupt snapshots of a leader are
 // in snapshots_test.go.
-func TestRottenNodesComeBack(t *testing.T) {
+func TestDamagedNodesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &damageRun{T: t, c: raftstoretest.NewCluster(t, 44, 3)}
 		r.c.Configure = func(_ int, config *raftstore.Config) {
@@ -80,9 +80,9 @@ func TestRottenNodesComeBack(t *testing.T) {
 		startAll(t, r.c, 3)
 		r.client.done.Go(func() { r.client.run(r.c) })
 		for _, leads := range []bool{false, true} {
-			r.downAndRotten(leads, "raftlog/", ".log", ".sst")
-			r.downAndRotten(leads, "guard", "")
-			r.rottenState(leads)
+			r.stopAndDamage(leads, "raftlog/", ".log", ".sst")
+			r.stopAndDamage(leads, "guard", "")
+			r.damageState(leads)
 		}
 		r.client.stop.Store(true)
 		r.client.done.Wait()
@@ -160,7 +160,7 @@ func (r *damageRun) rejoins(what string, i int) {
 // tenth returns what is left of a file.
 func tenth(b []byte) []byte { return b[:len(b)/10] }
 
-func (r *damageRun) downAndRotten(leads bool, prefix string, suffixes ...string) {
+func (r *damageRun) stopAndDamage(leads bool, prefix string, suffixes ...string) {
 	r.Helper()
 	damaged := r.choose(leads)
 	r.c.Crash(damaged)
@@ -169,7 +169,7 @@ func (r *damageRun) downAndRotten(leads bool, prefix string, suffixes ...string)
 	r.rejoins(prefix, damaged)
 }
 
-func (r *damageRun) rottenState(leads bool) {
+func (r *damageRun) damageState(leads bool) {
 	r.Helper()
 	damaged := r.choose(leads)
 	r.c.Crash(damaged)

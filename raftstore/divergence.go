@@ -9,6 +9,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/durable"
+	"github.com/gavel-ads/gavel/raftstore/membership"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // evaluate compares the known digests of a check, and ends the process when this node is the one that differs.
@@ -33,14 +37,14 @@ func (a *stateChecks) evaluate(group uint16, index uint64) {
 	}
 	a.mismatches.Add(1)
 	logger := a.store.c.Logger.With(slog.Int("group", int(group)), slog.Uint64("index", index),
-		slog.String("digest", clusterText(c.digest)), slog.Int("digests", len(v.votes)))
+		slog.String("digest", digestText(c.digest)), slog.Int("digests", len(v.votes)))
 	switch {
 	case !v.decided:
 		logger.Error("replica_states_differ", slog.Bool("majority", false), slog.String("action", "compare the replicas before more is written"))
 	case v.majority == c.digest:
 		logger.Error("replica_states_differ", slog.Bool("majority", true), slog.String("action", "none here: the replica that differs ends its process"))
 	default:
-		a.store.halt(divergence{Group: group, Index: index, Digest: clusterText(c.digest), Majority: clusterText(v.majority)})
+		a.store.halt(divergence{Group: group, Index: index, Digest: digestText(c.digest), Majority: digestText(v.majority)})
 	}
 }
 
@@ -58,12 +62,12 @@ func (c *check) tally(servers raft.Configuration, self string) digestTally {
 	v := digestTally{votes: map[uint64]int{}}
 	counted, seen := 0, map[string]bool{}
 	for _, server := range servers.Servers {
-		if seen[nodeOf(server.ID)] { // Another incarnation: a node counts once.
+		if seen[transport.NodeOf(server.ID)] { // Another incarnation: a node counts once.
 			continue
 		}
-		seen[nodeOf(server.ID)] = true
-		digest, known := c.peerDigests[nodeOf(server.ID)]
-		if nodeOf(server.ID) == self {
+		seen[transport.NodeOf(server.ID)] = true
+		digest, known := c.peerDigests[transport.NodeOf(server.ID)]
+		if transport.NodeOf(server.ID) == self {
 			digest, known = c.digest, true
 		}
 		if !known {
@@ -75,7 +79,7 @@ func (c *check) tally(servers raft.Configuration, self string) digestTally {
 			counted++
 		}
 	}
-	all := voters(servers)
+	all := membership.Voters(servers)
 	v.complete = counted == all
 	for digest, n := range v.votes {
 		if n > all/2 {
@@ -84,6 +88,9 @@ func (c *check) tally(servers raft.Configuration, self string) digestTally {
 	}
 	return v
 }
+
+// digestText is a digest as logs and diverged.json have it.
+func digestText(digest uint64) string { return fmt.Sprintf("%016x", digest) }
 
 // divergence is the content of diverged.json: why this directory must not be used any more.
 type divergence struct {
@@ -97,7 +104,7 @@ type divergence struct {
 func (s *Store) halt(d divergence) {
 	b, err := json.MarshalIndent(d, "", "  ")
 	if err == nil {
-		err = writeFile(s.c.FS, s.c.Dir, divergedTmp, divergedName, append(b, '\n'))
+		err = durable.WriteFile(s.c.FS, s.c.Dir, divergedTmp, divergedName, append(b, '\n'))
 	}
 	if err != nil { // The next check after a restart finds the difference again.
 		s.c.Logger.Error("divergence_mark_failed", slog.Any("err", err))

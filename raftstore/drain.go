@@ -2,12 +2,12 @@ package raftstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/membership"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 func (s *Store) Drain(ctx context.Context) error {
 	s.startDraining(ctx)
 	for _, id := range s.c.Groups {
-		if g := s.groups[id]; g.raft.State() == raft.Leader && voters(g.servers()) > 1 {
+		if g := s.groups[id]; g.raft.State() == raft.Leader && membership.Voters(g.servers()) > 1 {
 			return fmt.Errorf("group %d: no other voter takes the leadership", id)
 		}
 	}
@@ -34,7 +34,7 @@ func (s *Store) Drain(ctx context.Context) error {
 }
 
 // startDraining transfers every leadership away, until ctx ends, and keeps this node from leading. It goes on voting
-// and replicating. When no other node can be elected it leads until one can. See space.admission for how it is kept
+// and replicating. When no other node can be elected it leads until one can. See Group.admission for how it is kept
 // from leading.
 func (s *Store) startDraining(ctx context.Context) {
 	s.draining.Store(true)
@@ -48,46 +48,11 @@ func (s *Store) startDraining(ctx context.Context) {
 func (g *Group) transferAwayRetrying(ctx context.Context) {
 	for range transferTries {
 		servers := g.servers()
-		if g.raft.State() != raft.Leader || voters(servers) < 2 {
+		if g.raft.State() != raft.Leader || membership.Voters(servers) < 2 {
 			return
 		}
-		if g.transferAwayWithin(ctx) == nil || ctx.Err() != nil {
+		if g.lead.TransferAwayWithin(ctx) == nil || ctx.Err() != nil {
 			return
 		}
 	}
-}
-
-// transferAway transfers the leadership to the first of the other voters that takes it.
-func (g *Group) transferAway() error {
-	err := errors.New("there is no other voter")
-	for _, v := range g.successors(g.servers()) {
-		if err = g.transferTo(v); err == nil {
-			break
-		}
-	}
-	return err
-}
-
-// transferAwayWithin is transferAway for callers that may have less time than Raft takes. The transfer goes on after
-// they left. BOUND: transferTries goroutines for each Drain.
-func (g *Group) transferAwayWithin(ctx context.Context) error {
-	answer := make(chan error, 1)
-	go func() { answer <- g.askRaft(g.transferAway) }()
-	select {
-	case err := <-answer:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// successors returns the other voters, those that answered most recently first.
-func (g *Group) successors(c raft.Configuration) []raft.Server {
-	others := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool {
-		return s.Suffrage != raft.Voter || s.ID == g.store.identity.Server
-	})
-	slices.SortFunc(others, func(a, b raft.Server) int {
-		return g.safe.PeerContact(b.ID).Compare(g.safe.PeerContact(a.ID))
-	})
-	return others
 }

@@ -2,21 +2,23 @@ package raftstore
 
 import (
 	"errors"
-	"fmt"
 
+	"github.com/gavel-ads/gavel/raftstore/backup"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 )
 
 // Errors of Propose and ReadBarrier. The first group means that the command was not applied and never will be.
 // ErrUnknown means that it may be applied, so the caller repeats it with the same ids, never with new ones.
 var (
-	ErrNotLeader  = errors.New("this node does not lead the group; nothing was applied")
-	ErrOverloaded = errors.New("too many commands are waiting; nothing was applied")
-	ErrTooLarge   = errors.New("the command is too large; nothing was applied")
-	ErrNoSpace    = errors.New("the disk of the leader is nearly full; nothing was applied")
-	ErrClosed     = errors.New("the store is closed; nothing was applied")
+	ErrNotLeader  = proposal.ErrNotLeader
+	ErrOverloaded = proposal.ErrOverloaded
+	ErrTooLarge   = proposal.ErrTooLarge
+	ErrNoSpace    = proposal.ErrNoSpace
+	ErrClosed     = proposal.ErrClosed
 
-	ErrUnknown = errors.New("the outcome is unknown; repeat with the same ids")
+	ErrUnknown = proposal.ErrUnknown
 )
 
 // ErrRestoring means that a snapshot of another node is replacing the state of this node, so that there is nothing to
@@ -25,15 +27,7 @@ var ErrRestoring = errors.New("the state of this node is being replaced by a sna
 
 // ErrRefused means that the cluster will not make a change of members or leaders, however often it is asked; the text
 // is the reason. Any other error of such a change may pass, so the caller repeats the call.
-var ErrRefused = errors.New("the cluster does not make this change")
-
-// refusal is an ErrRefused whose text is the reason alone.
-type refusal struct{ why error }
-
-func (r refusal) Error() string   { return r.why.Error() }
-func (r refusal) Unwrap() []error { return []error{ErrRefused, r.why} }
-
-func refuse(format string, a ...any) error { return refusal{fmt.Errorf(format, a...)} }
+var ErrRefused = membership.ErrRefused
 
 // Errors of Open, OpenContext, RestoreBackup and RecoverQuorum. They are wrapped with the details.
 var (
@@ -44,15 +38,15 @@ var (
 	// disk or program. The directory must be emptied; the node then joins again as a new one.
 	ErrDiverged = errors.New("the state of this directory differs from that of the cluster; empty the directory and let the node join again")
 	// ErrUnfinished means that RestoreBackup or RecoverQuorum did not finish in this directory.
-	ErrUnfinished = errors.New("the directory was left in the middle of a restore or recovery")
+	ErrUnfinished = backup.ErrUnfinished
 	// ErrNotEmpty means that a backup cannot be restored into the directory.
 	ErrNotEmpty = errors.New("the directory is not empty")
 	// ErrForeign means that the directory belongs to another cluster, node or set of groups.
 	ErrForeign = pebblelog.ErrForeign
 	// ErrNodeInUse means that another process of the cluster runs with this node's id: for an empty directory any such
-	// process, for a directory with state one that runs on a copy of it (duplicate.go).
-	ErrNodeInUse = errors.New("another process runs with this node id")
+	// process, for a directory with state one that runs on a copy of it (membership/duplicate.go).
+	ErrNodeInUse = membership.ErrNodeInUse
 	// ErrNoCluster means that the directory is empty, there are no seeds to ask, and Config.Expect does not allow to
 	// found a cluster alone.
-	ErrNoCluster = errors.New("the data directory is empty and no cluster may be founded")
+	ErrNoCluster = membership.ErrNoCluster
 )

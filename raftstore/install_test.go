@@ -165,7 +165,7 @@ func diverged(t *testing.T, fs vfs.FS, last uint64) *scriptedLeader {
 	return b
 }
 
-// speaker sends the calls of B as a leader.
+// scriptedLeader sends the calls of B as a leader.
 type scriptedLeader struct {
 	*scripted
 	end    uint64 // The last entry of its snapshot.

@@ -3,11 +3,10 @@ package raftstore
 import (
 	"log/slog"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/hashicorp/raft"
+	"github.com/gavel-ads/gavel/raftstore/leadership"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 const (
@@ -16,34 +15,6 @@ const (
 	spreadLagMax     = 100              // Entries that the preferred leader may be behind.
 	spreadContactMax = time.Second      // Largest age of its last answer.
 )
-
-// leaderOrder returns the voters of a group, the preferred leader first: all voters in the order of their node ids,
-// beginning with another one in each group. All nodes compute the same order, and groups with neighbouring ids have
-// different leaders.
-func leaderOrder(c raft.Configuration, group uint16) []raft.Server {
-	all := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
-	if len(all) == 0 {
-		return nil
-	}
-	slices.SortFunc(all, func(a, b raft.Server) int { return strings.Compare(nodeOf(a.ID), nodeOf(b.ID)) })
-	first := int(group) % len(all)
-	return slices.Concat(all[first:], all[:first])
-}
-
-// preferredLeader returns the voter that should lead a group.
-func preferredLeader(c raft.Configuration, group uint16) (raft.Server, bool) {
-	all := leaderOrder(c, group)
-	if len(all) == 0 {
-		return raft.Server{}, false
-	}
-	return all[0], true
-}
-
-// leaderRank is the number of voters that should lead the group before this node does; 0 for a node that is not a
-// voter.
-func leaderRank(c raft.Configuration, group uint16, me raft.ServerID) int {
-	return max(slices.IndexFunc(leaderOrder(c, group), func(s raft.Server) bool { return s.ID == me }), 0)
-}
 
 // spreadLeaders transfers leaderships to the nodes that should have them. Otherwise they gather on the node that
 // started first, and leave every node that was restarted.
@@ -65,18 +36,18 @@ func (s *Store) spreadLeaders() {
 // transfer was attempted.
 func (g *Group) transferToPreferred() bool {
 	s := g.store
-	to, found := preferredLeader(g.servers(), g.id)
-	if !g.Ready() || !found || to.ID == s.identity.Server || time.Since(g.leaderSince()) < spreadAgeMin {
+	to, found := leadership.Preferred(g.servers(), g.id)
+	if !g.Ready() || !found || to.ID == s.identity.Server || time.Since(g.lead.Since()) < spreadAgeMin {
 		return false
 	}
 	if time.Since(g.safe.PeerContact(to.ID)) > spreadContactMax {
 		return false
 	}
-	a, err := s.ask(s.ctx, string(to.Address), question{Op: "progress", Group: g.id})
-	if err != nil || a.Server != to.ID || a.Draining || a.Applied+spreadLagMax < g.raft.AppliedIndex() {
+	a, _, err := askProgress.Ask(s.ctx, s.control, string(to.Address), progressQuestion{g.id})
+	if err != nil || a.Server != to.ID || a.Avoids || a.Applied+spreadLagMax < g.raft.AppliedIndex() {
 		return false
 	}
-	err = g.transferTo(to)
-	s.c.Logger.Info("leadership_transferred", slog.Int("group", int(g.id)), slog.String("node", nodeOf(to.ID)), slog.Any("err", err))
+	err = g.lead.TransferTo(to)
+	s.c.Logger.Info("leadership_transferred", slog.Int("group", int(g.id)), slog.String("node", transport.NodeOf(to.ID)), slog.Any("err", err))
 	return true
 }

@@ -15,6 +15,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/leadership"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 )
 
 // These tests record what hashicorp/raft v1.8.0 does wrong or demands, so that an upgrade shows what changed.
@@ -142,15 +145,15 @@ func TestSnapshotAfterAChangeIsStillRefused(t *testing.T) {
 // The configuration of a group, each value with its reason: whoever upgrades to a release that changes a default, or
 // changes a value here, has to read it.
 func TestRaftConfiguration(t *testing.T) {
-	s := &Store{c: Config{NodeID: "n1"}.withDefaults(), identity: identity{Server: "n1"}}
+	s := &Store{c: Config{NodeID: "n1"}.withDefaults(), identity: membership.Identity{Server: "n1"}}
 	leads := make(chan bool, 1)
-	c := s.raftConfig(1, clusterTimeout, true, leads)
+	c := s.raftConfig(1, leadership.Timeout, true, leads)
 	for _, v := range []struct {
 		name      string
 		got, want any
 		why       string
 	}{
-		{"HeartbeatTimeout", c.HeartbeatTimeout, time.Second, "heartbeats queue behind disk writes (raft#695), and a follower has to notice a dead leader in time (heartbeat_timer.go)"},
+		{"HeartbeatTimeout", c.HeartbeatTimeout, time.Second, "heartbeats queue behind disk writes (raft#695), and a follower has to notice a dead leader in time (leadership/heartbeat.go)"},
 		{"ElectionTimeout", c.ElectionTimeout, time.Second, "a candidate that failed begins anew as soon as a follower would begin"},
 		{"LeaderLeaseTimeout", c.LeaderLeaseTimeout, time.Second, "a leader without a majority ends by itself; longer than the heartbeat timeout raft refuses to start"},
 		{"CommitTimeout", c.CommitTimeout, 25 * time.Millisecond, "an idle follower learns only then what is committed (raft#28, #282): reads there wait for it"},
@@ -182,7 +185,7 @@ func TestRaftConfiguration(t *testing.T) {
 	if err := raft.ValidateConfig(c); err != nil {
 		t.Error(err)
 	}
-	if staggered := s.raftConfig(1, clusterTimeout+clusterStagger, false, leads); staggered.HeartbeatTimeout != clusterTimeout+clusterStagger ||
+	if staggered := s.raftConfig(1, leadership.Timeout+leadership.Stagger, false, leads); staggered.HeartbeatTimeout != leadership.Timeout+leadership.Stagger ||
 		staggered.ElectionTimeout != staggered.HeartbeatTimeout || staggered.NoSnapshotRestoreOnStart {
 		t.Errorf("timers %s, %s, kept state %v of a node that should lead second and has to load a snapshot",
 			staggered.HeartbeatTimeout, staggered.ElectionTimeout, staggered.NoSnapshotRestoreOnStart)
@@ -236,7 +239,7 @@ func TestIsSoleVoter(t *testing.T) {
 		{[]raft.Server{voter("n2")}, false},
 		{nil, false},
 	} {
-		if got := isSoleVoter(raft.Configuration{Servers: tc.servers}, "n1"); got != tc.want {
+		if got := membership.IsSoleVoter(raft.Configuration{Servers: tc.servers}, "n1"); got != tc.want {
 			t.Errorf("%v: %v", tc.servers, got)
 		}
 	}

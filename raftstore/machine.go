@@ -8,7 +8,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/moment"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 )
@@ -82,8 +84,8 @@ type machine struct {
 	appliedAt    moment.Last // When entries were last applied.
 	restores     atomic.Uint64
 	snapshots    atomic.Uint64
-	postponed    atomic.Uint64 // Snapshots that were not taken for lack of room.
-	partialBytes atomic.Uint64 // Bytes that the last snapshot had when it stopped for lack of room; 0: it was complete.
+	postponed    atomic.Uint64 // Snapshots that were not taken for lack of space.
+	partialBytes atomic.Uint64 // Bytes that the last snapshot had when it stopped for lack of space; 0: it was complete.
 	snapBytes    atomic.Uint64
 	snapNanos    atomic.Int64
 }
@@ -142,12 +144,12 @@ func (m *machine) commit(last statedb.Applied) statedb.Applied {
 }
 
 func (m *machine) applyEntry(l *raft.Log) [][]byte {
-	node, removed, isRemoval, err := splitRemoved(l.Data)
+	node, removed, isRemoval, err := membership.SplitRemoved(l.Data)
 	if isRemoval && err == nil {
 		m.applyRemoved(node, removed)
 		return nil
 	}
-	cmds, err := splitEntry(m.cmds[:0], l.Data)
+	cmds, err := proposal.SplitEntry(m.cmds[:0], l.Data)
 	if err != nil {
 		m.store.exit.Now("raft entry cannot be applied", fmt.Errorf("group %d, entry %d: %w", m.id, l.Index, err))
 	}
@@ -160,6 +162,15 @@ func (m *machine) applyEntry(l *raft.Log) [][]byte {
 	clear(cmds)
 	m.cmds = cmds
 	return results
+}
+
+// applyRemoved applies an entry that records or clears a removal.
+func (m *machine) applyRemoved(node string, removed bool) {
+	if removed {
+		m.batch.Set(membership.RemovedKey(node), []byte{1})
+	} else {
+		m.batch.Delete(membership.RemovedKey(node))
+	}
 }
 
 // load builds the machine's memory and compares its digest with the stored one.

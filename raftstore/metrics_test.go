@@ -1,7 +1,6 @@
 package raftstore_test
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -90,13 +89,5 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-	}
-}
-
-func TestBoundsOfLatencies(t *testing.T) {
-	var l raftstore.Latencies
-	last := len(l.Buckets) - 1
-	if l.Bound(0) != 1.0/(1<<14) || l.Bound(14) != 1 || l.Bound(last-1) != 32 || !math.IsInf(l.Bound(last), 1) {
-		t.Errorf("%v %v %v %v", l.Bound(0), l.Bound(14), l.Bound(last-1), l.Bound(last))
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gavel-ads/gavel/raftstore/backup"
+	"github.com/gavel-ads/gavel/raftstore/durable"
 	"github.com/gavel-ads/gavel/raftstore/fatal"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 	"github.com/gavel-ads/gavel/raftstore/transport"
@@ -32,11 +35,11 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	if !c.unfinished {
-		if err := checkFinished(c.FS, c.Dir); err != nil {
+		if err := backup.CheckFinished(c.FS, c.Dir); err != nil {
 			return err
 		}
 	}
-	s.space.measure() // Before anything is written: a node that a full disk stopped needs the space of its ballast file to start.
+	s.space.Measure() // Before anything is written: a node that a full disk stopped needs the space of its ballast file to start.
 	if err := s.openIdentity(ctx); err != nil {
 		return err
 	}
@@ -58,13 +61,14 @@ func (s *Store) open(ctx context.Context) (err error) {
 			return fmt.Errorf("group %d: %w", id, err)
 		}
 	}
+	s.beginMembership()
 	s.serving.Store(true)
 	s.mux.CheckConnectionsMax()
 	s.mux.Start()
-	s.background.Go(s.maintainMembership)
+	s.background.Go(s.members.Keep)
 	s.background.Go(s.spreadLeaders)
 	s.background.Go(s.disconnectFormerMembers)
-	s.background.Go(s.space.watch)
+	s.background.Go(s.watchSpace)
 	if c.Now != nil && c.PeerListen != "" {
 		s.background.Go(s.clocks.watch)
 	}
@@ -78,9 +82,9 @@ func (s *Store) openIdentity(ctx context.Context) (err error) {
 	if err := s.openPort(); err != nil {
 		return err
 	}
-	s.identity, err = loadIdentity(&s.c)
+	s.identity, err = membership.LoadIdentity(s.membershipConfig())
 	if errors.Is(err, ErrNoCluster) && len(s.c.Seeds) > 0 || err == nil && s.identity.Pending {
-		s.identity, err = s.founding.discover(ctx, s.identity)
+		s.identity, err = s.founding.Discover(ctx, s.identity)
 	}
 	if err != nil {
 		return err
@@ -91,8 +95,9 @@ func (s *Store) openIdentity(ctx context.Context) (err error) {
 			s.c.GroupsChosen(s.c.Groups)
 		}
 	}
-	s.cluster, err = s.identity.clusterID()
+	s.cluster, err = s.identity.ClusterID()
 	s.mux.SetCluster(s.cluster, s.identity.Server)
+	s.members.SetIdentity(s.identity)
 	return err
 }
 
@@ -101,7 +106,7 @@ func (s *Store) openLog() (err error) {
 	s.log, err = pebblelog.Open(pebblelog.Options{
 		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, logDir), WALDir: c.WALDir, GuardPath: c.FS.PathJoin(c.Dir, guardName), ClusterID: s.cluster,
 		Groups: c.Groups, Cache: s.cache, TailBytes: c.TailBytes, Logger: fatal.NewLogger(s.exit, c.Logger, logDir), Exit: s.exit,
-		Watchdog: s.watchdog, CallLimit: c.CallLimit, OpenFiles: c.OpenFiles, AcceptLoss: c.AcceptLoss, Former: s.identity.formerIDs(),
+		Watchdog: s.watchdog, CallLimit: c.CallLimit, OpenFiles: c.OpenFiles, AcceptLoss: c.AcceptLoss, Former: s.identity.FormerIDs(),
 	})
 	return err
 }
@@ -120,17 +125,20 @@ func makeDirs(c *Config) error {
 		if err := c.FS.MkdirAll(path, 0o700); err != nil {
 			return err
 		}
-		if err := syncDir(c.FS, c.FS.PathDir(path)); err != nil {
+		if err := durable.SyncDir(c.FS, c.FS.PathDir(path)); err != nil {
 			return err
 		}
 	}
-	return syncDir(c.FS, c.FS.PathDir(c.Dir))
+	return durable.SyncDir(c.FS, c.FS.PathDir(c.Dir))
 }
 
 // openPort opens the peer port, if the configuration names one, and sets this node's address. Nothing is accepted yet.
 func (s *Store) openPort() error {
 	c := transport.Config{
-		Logger: s.c.Logger, Member: s.acceptsMember, Name: s.nameOf, Node: nodeOfText, ConnectionsMax: s.c.PeerConnectionsMax,
+		Logger:         s.c.Logger,
+		Member:         func(node string) bool { return s.members.Accepts(node) },
+		Name:           func(address string) string { return s.members.NameOf(address) },
+		ConnectionsMax: s.c.PeerConnectionsMax,
 	}
 	if s.c.TLS != nil && s.c.PeerListen != "" {
 		var err error
@@ -149,9 +157,9 @@ func (s *Store) openPort() error {
 	if s.c.Advertise != "" {
 		s.address = transport.Address(s.c.Advertise)
 	}
-	s.founding = newFounding(s)
 	s.mux = transport.NewMux(c)
-	s.mux.Handle(transport.Control, s.serveControl)
+	s.openMembership(s.mux.Start)
+	s.mux.Handle(transport.Control, s.control.Serve)
 	s.mux.Handle(transport.Forward, s.serveForward)
 	if s.c.Stream != nil {
 		s.mux.Handle(transport.Stream, s.c.Stream)

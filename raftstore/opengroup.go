@@ -9,6 +9,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/leadership"
+	"github.com/gavel-ads/gavel/raftstore/membership"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
@@ -19,11 +22,11 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	if err != nil {
 		return err
 	}
-	snaps.SetClusterIDs(s.cluster, s.identity.formerIDs())
+	snaps.SetClusterIDs(s.cluster, s.identity.FormerIDs())
 	s.tmpDeleted += snaps.TmpDeleted()
 	g := &Group{
-		id: id, store: s, log: s.log.Group(id), snaps: snaps, leadership: make(chan bool, 8), leaderChange: make(chan struct{}),
-		streams: s.mux.Streams(id, address), leaderObservations: make(chan raft.Observation, 8), opened: time.Now(),
+		id: id, store: s, log: s.log.Group(id), snaps: snaps, leadership: make(chan bool, 8),
+		streams: s.mux.Streams(id, address), leaderObservations: make(chan raft.Observation, 8),
 	}
 	state := s.state.Group(id)
 	g.machine = &machine{store: s, id: id, stateMachine: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit, snaps: snaps}
@@ -31,7 +34,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	if err != nil {
 		return err
 	}
-	if err := s.checkDuplicateProcess(ctx, found.servers); err != nil {
+	if err := s.members.CheckDuplicateProcess(ctx, found.servers); err != nil {
 		return err
 	}
 	servers := found.servers
@@ -42,8 +45,8 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 		}
 	}
 	g.safe = transport.New(g.streams, s.c.RPCsInFlight, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
-	g.safe.SetAdmission(s.space.admission(g))
-	g.heartbeat = clusterTimeout + time.Duration(leaderRank(servers, id, s.identity.Server))*clusterStagger
+	g.safe.SetAdmission(g.admission())
+	g.heartbeat = leadership.Timeout + time.Duration(leadership.Rank(servers, id, s.identity.Server))*leadership.Stagger
 	config := s.raftConfig(id, g.heartbeat, found.keepState, g.leadership)
 	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snapshots{snaps, s.exit, g.installIsStale}, g.safe)
 	if err != nil {
@@ -52,14 +55,22 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	g.safe.SetReplicationWanted(g.replicates)
 	g.safe.SetHasApplied(g.hasApplied)
 	g.machine.running.Store(true)
-	g.batcher = newBatcher(g.raft, g.noteRaftAnswer)
+	g.lead = leadership.New(leadership.Config{
+		Group: id, Self: s.identity.Server, Raft: g.raft, Transport: g.safe, Heartbeat: g.heartbeat, Context: s.ctx, Exit: s.exit, Logger: s.c.Logger,
+		Gained: func() {
+			if s.draining.Load() {
+				g.transferAwayRetrying(s.ctx)
+			}
+		},
+	})
+	g.batcher = proposal.New(g.raft, g.lead.NoteAnswer)
 	g.observer = raft.NewObserver(g.leaderObservations, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })
 	g.raft.RegisterObserver(g.observer)
-	g.done.Go(g.watchLeadership)
-	g.done.Go(g.watchLeaders)
-	g.done.Go(g.watchHeartbeats)
+	g.done.Go(func() { g.lead.FollowNotices(g.leadership) })
+	g.done.Go(func() { g.lead.FollowLeaders(g.leaderObservations) })
+	g.done.Go(g.lead.WatchHeartbeats)
 	s.groups[id] = g
-	if isSoleVoter(servers, s.identity.Server) {
+	if membership.IsSoleVoter(servers, s.identity.Server) {
 		g.safe.Campaign()
 	}
 	return nil

@@ -15,7 +15,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/gavel-ads/gavel/raftstore/control"
+	"github.com/gavel-ads/gavel/raftstore/diskspace"
+	"github.com/gavel-ads/gavel/raftstore/durable"
 	"github.com/gavel-ads/gavel/raftstore/fatal"
+	"github.com/gavel-ads/gavel/raftstore/forward"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 	"github.com/gavel-ads/gavel/raftstore/transport"
@@ -33,38 +38,35 @@ const (
 // Store is the replicated storage of one node: several Raft groups over one log database, one state database and one
 // peer port. Its methods are safe for concurrent use.
 type Store struct {
-	c                Config
-	identity         identity
-	cluster          uint64            // The cluster id of identity.
-	address          transport.Address // Where peers dial this node.
-	processID        string            // A random id of this process.
-	duplicateChecked bool              // Members were asked for a second process on a copy of the directory.
-	draining         atomic.Bool       // The node transfers its leaderships and does not campaign; see startDraining.
-	memberChanges    chan struct{}     // Holds one element when the members of a group changed.
-	founding         *founding         // Used while this node has no cluster.
-	// changeSlot admits one change of members at a time. It is a channel and not a mutex, because simulated time goes
-	// on while a goroutine waits for a channel. BOUND: one.
-	changeSlot   chan struct{}
-	links        links
-	ctx          context.Context // Ends with Close.
-	cancel       context.CancelFunc
-	background   sync.WaitGroup
-	epoch        uint32
-	exit         *fatal.Exit
-	watchdog     *fatal.Watchdog
-	lock         io.Closer
-	cache        *pebble.Cache
-	log          *pebblelog.DB
-	state        *statedb.DB
-	mux          *transport.Mux
-	groups       map[uint16]*Group // Complete once serving is true.
-	serving      atomic.Bool
-	snapshotting chan struct{} // BOUND: one snapshot at a time.
-	space        space
-	clocks       clocks
-	stateChecks  stateChecks
-	tmpDeleted   int
-	rebuilt      int
+	c             Config
+	identity      membership.Identity
+	cluster       uint64            // The cluster id of identity.
+	address       transport.Address // Where peers dial this node.
+	draining      atomic.Bool       // The node transfers its leaderships and does not campaign; see startDraining.
+	memberChanges chan struct{}     // Holds one element when the members of a group changed.
+	control       *control.Port
+	founding      *membership.Founding // Used while this node has no cluster.
+	members       *membership.Members
+	forward       *forward.Client
+	ctx           context.Context // Ends with Close.
+	cancel        context.CancelFunc
+	background    sync.WaitGroup
+	epoch         uint32
+	exit          *fatal.Exit
+	watchdog      *fatal.Watchdog
+	lock          io.Closer
+	cache         *pebble.Cache
+	log           *pebblelog.DB
+	state         *statedb.DB
+	mux           *transport.Mux
+	groups        map[uint16]*Group // Complete once serving is true.
+	serving       atomic.Bool
+	snapshotting  chan struct{} // BOUND: one snapshot at a time.
+	space         *diskspace.Watch
+	clocks        clocks
+	stateChecks   stateChecks
+	tmpDeleted    int
+	rebuilt       int
 
 	mu      sync.Mutex
 	closed  bool
@@ -100,19 +102,24 @@ func OpenContext(ctx context.Context, c Config) (*Store, error) {
 // newStore returns a store that has not touched its directory. Close must follow.
 func newStore(c Config) (*Store, error) {
 	c = c.withDefaults()
-	c.FS = orderedFS{c.FS}
+	c.FS = durable.OrderedFS{FS: c.FS}
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	s := &Store{
-		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), changeSlot: make(chan struct{}, 1), processID: randomHex(), memberChanges: make(chan struct{}, 1),
+		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), memberChanges: make(chan struct{}, 1),
 	}
-	s.space.store, s.clocks.store = s, s
+	s.clocks.store = s
+	s.space = diskspace.New(diskspace.Config{
+		FS: c.FS, Dir: c.Dir, WALDir: c.WALDir, Reserve: c.Reserve, Ballast: c.Ballast, NewestSnapshot: s.newestSnapshotBytes, Logger: c.Logger,
+	})
 	s.stateChecks.init(s)
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.links.store, s.links.byAddr, s.links.dialing = s, map[string]*link{}, map[string]chan struct{}{}
+	s.forward = forward.NewClient(func(ctx context.Context, address string) (net.Conn, error) {
+		return s.mux.Dial(ctx, transport.Forward, address)
+	})
 	s.cache = pebble.NewCache(c.CacheBytes)
 	return s, nil
 }
@@ -176,10 +183,10 @@ func (s *Store) Close() error {
 	s.background.Wait()
 
 	if s.state != nil {
-		s.space.measure() // Nothing may be flushed to a disk without room.
+		s.space.Measure() // Nothing may be flushed to a disk without space.
 	}
 	var errs []error
-	s.links.close()
+	s.forward.Close()
 	for _, id := range s.c.Groups {
 		if g := s.groups[id]; g != nil {
 			errs = append(errs, g.close(), g.machine.batch.Close())
@@ -192,7 +199,7 @@ func (s *Store) Close() error {
 	}
 	switch {
 	case s.state == nil:
-	case s.space.full.Load(), s.space.checkFree(s.state.MemoryBytes()) != nil:
+	case s.space.Full(), s.space.CheckFree(s.state.MemoryBytes()) != nil:
 		errs = append(errs, s.state.CloseUnflushed())
 	default:
 		errs = append(errs, s.state.Close())
@@ -208,4 +215,14 @@ func (s *Store) Close() error {
 		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// pause waits for d, or until the store closes.
+func (s *Store) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
 }

@@ -2,86 +2,19 @@ package raftstore
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 const (
 	// readPoll is the time between two checks whether this node has caught up.
 	readPoll = 2 * time.Millisecond
-	// confirmPoll is the time between two checks who has answered a leader; on a fast network most voters do within
-	// one.
-	confirmPoll = 500 * time.Microsecond
+	// waitLeaderPause is the time between two checks whether this node knows a leader; a change wakes it earlier.
+	waitLeaderPause = 20 * time.Millisecond
 )
-
-// readIndex confirms that this node leads and returns an index whose entries include every command that was answered
-// before the call.
-//
-// INVARIANT: between the beginning of the call and its end, most voters were in the term in which this node leads, so
-// that no other node had won a later term with their votes when the call began. Raft's own VerifyLeader does not show
-// that: it counts learners, and answers to calls that were sent before it was called. It is called all the same,
-// because it makes Raft call every follower now.
-func (g *Group) readIndex(ctx context.Context) (uint64, error) {
-	g.mu.Lock()
-	term := g.term
-	g.mu.Unlock()
-	began, index := time.Now(), g.raft.CommitIndex()
-	if term == 0 || g.verifyLeader(ctx) != nil || !g.confirmed(ctx, term, began) {
-		return 0, ErrNotLeader
-	}
-	// The term comes from Raft itself, whose notices come later; a leadership that was lost and won again is another
-	// one.
-	if g.raft.CurrentTerm() != term {
-		return 0, ErrNotLeader
-	}
-	return index, nil
-}
-
-// confirmed waits, for clusterLease at most, until most voters have answered a call of a term that was sent at or after
-// began.
-func (g *Group) confirmed(ctx context.Context, term uint64, began time.Time) bool {
-	ctx, cancel := context.WithDeadline(ctx, began.Add(clusterLease))
-	defer cancel()
-	for !g.answeredSince(term, began) {
-		if g.raft.CurrentTerm() != term || !g.waitRetry(ctx, confirmPoll) {
-			return false
-		}
-	}
-	return true
-}
-
-// answeredSince reports whether most voters, this node among them, have answered a call of a term that was sent at or
-// after began.
-func (g *Group) answeredSince(term uint64, began time.Time) bool {
-	all, answered := 0, 0
-	for _, s := range g.servers().Servers {
-		if s.Suffrage != raft.Voter {
-			continue
-		}
-		all++
-		if s.ID == g.store.identity.Server || !g.safe.Acknowledged(s.ID, term).Before(began) {
-			answered++
-		}
-	}
-	return answered > all/2
-}
-
-// verifyLeader calls Raft's VerifyLeader. Raft answers from its main loop, which a slow disk may hold for longer than
-// the caller waits. BOUND: as many goroutines as there are callers in the time after which the watchdog ends the
-// process.
-func (g *Group) verifyLeader(ctx context.Context) error {
-	answer := make(chan error, 1)
-	go func() { answer <- g.askRaft(func() error { return g.raft.VerifyLeader().Error() }) }()
-	select {
-	case err := <-answer:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // ReadBarrier returns when this node's state contains every command that was answered before the call, on whatever
 // node: a Read after it is linearizable. It asks the leader for its commit index and waits until this node has applied
@@ -91,20 +24,20 @@ func (g *Group) verifyLeader(ctx context.Context) error {
 // when too many requests wait, ErrClosed when the store closes, or ctx.Err. It changes nothing, so any call may be
 // repeated.
 func (g *Group) ReadBarrier(ctx context.Context) error {
-	result, err := g.retry(ctx, false, func(ctx context.Context, address string) ([]byte, string, error) {
+	var index uint64
+	to := g.forwarded()
+	err := to.Retry(ctx, false, func(ctx context.Context, address string) (hint string, err error) {
 		if address == "" {
-			index, err := g.readIndex(ctx)
-			return binary.BigEndian.AppendUint64(nil, index), "", err
+			index, err = g.lead.ReadIndex(ctx)
+			return "", err
 		}
-		return g.forward(ctx, address, opReadIndex, nil)
+		index, hint, err = g.store.forward.ReadIndex(ctx, to, address)
+		return hint, err
 	})
 	if err != nil {
 		return err
 	}
-	if len(result) != 8 {
-		return fmt.Errorf("%w: a read index of %d bytes", ErrNotLeader, len(result))
-	}
-	return g.WaitApplied(ctx, binary.BigEndian.Uint64(result))
+	return g.WaitApplied(ctx, index)
 }
 
 // WaitApplied waits until this node's state contains the entries up to index. It returns ErrClosed when the store
@@ -156,7 +89,7 @@ func (g *Group) contains(index uint64) bool {
 // store is open.
 func (g *Group) Leader() string {
 	_, id := g.raft.LeaderWithID()
-	return nodeOf(id)
+	return transport.NodeOf(id)
 }
 
 // WaitLeader waits until this node leads, or knows a leader and has applied the first commit index that the leader
@@ -170,7 +103,7 @@ func (g *Group) WaitLeader(ctx context.Context) error {
 		if _, commit := g.safe.LeaderContact(); commit > 0 && g.Leader() != "" {
 			return g.WaitApplied(ctx, commit)
 		}
-		if !g.waitRetry(ctx, retryPauseMin) {
+		if !g.lead.Wait(ctx, waitLeaderPause) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

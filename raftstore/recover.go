@@ -8,7 +8,10 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/backup"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // Recovery is what RecoverQuorum found and did.
@@ -54,7 +57,7 @@ func RecoverQuorum(c Config) (r Recovery, err error) {
 	if err := s.Close(); err != nil {
 		return r, err
 	}
-	return r, endWork(&s.c)
+	return r, backup.End(s.c.FS, s.c.Dir)
 }
 
 func (s *Store) recoverQuorum() (r Recovery, err error) {
@@ -65,7 +68,7 @@ func (s *Store) recoverQuorum() (r Recovery, err error) {
 		return r, err
 	}
 	former := s.identity
-	if s.cluster, err = former.clusterID(); err != nil {
+	if s.cluster, err = former.ClusterID(); err != nil {
 		return r, err
 	}
 	r.Former = s.cluster
@@ -83,13 +86,13 @@ func (s *Store) recoverQuorum() (r Recovery, err error) {
 		return r, err
 	}
 	s.log = nil
-	if err := beginWork(&s.c, workRecover); err != nil {
+	if err := backup.Begin(s.c.FS, s.c.Dir, backup.Recover); err != nil {
 		return r, err
 	}
-	s.cluster = newCluster()
+	s.cluster = membership.NewCluster()
 	r.Cluster = s.cluster
-	s.identity = identity{Cluster: clusterText(s.cluster), Node: former.Node, Server: former.Server, Groups: former.Groups, Former: append(former.Former, former.Cluster)}
-	if err := writeIdentity(&s.c, s.identity); err != nil {
+	s.identity = membership.Identity{Cluster: membership.ClusterText(s.cluster), Node: former.Node, Server: former.Server, Groups: former.Groups, Former: append(former.Former, former.Cluster)}
+	if err := s.identity.Write(s.c.FS, s.c.Dir); err != nil {
 		return r, err
 	}
 	if err := s.openLog(); err != nil {
@@ -105,17 +108,17 @@ func (s *Store) recoverQuorum() (r Recovery, err error) {
 
 // checkRecoverable reads the identity of the directory and refuses one without state, or with an unfinished restore.
 func (s *Store) checkRecoverable() (err error) {
-	work, err := unfinishedWork(s.c.FS, s.c.Dir)
+	work, err := backup.Unfinished(s.c.FS, s.c.Dir)
 	if err != nil {
 		return err
 	}
-	if work == workRestore {
+	if work == backup.Restore {
 		return fmt.Errorf("%w: %s", ErrUnfinished, work)
 	}
-	if _, err := s.c.FS.Stat(s.c.FS.PathJoin(s.c.Dir, identityName)); err != nil {
+	if _, err := s.c.FS.Stat(s.c.FS.PathJoin(s.c.Dir, membership.IdentityName)); err != nil {
 		return fmt.Errorf("%w: there is nothing to recover: %w", ErrNoCluster, err)
 	}
-	s.identity, err = loadIdentity(&s.c)
+	s.identity, err = membership.LoadIdentity(s.membershipConfig())
 	return err
 }
 
@@ -144,10 +147,10 @@ func (s *Store) surveyGroup(id uint16) (r RecoveredGroup, err error) {
 	for _, server := range found.servers.Servers {
 		member = member || server.ID == s.identity.Server
 		if server.Suffrage == raft.Voter {
-			r.Voters = append(r.Voters, nodeOf(server.ID))
+			r.Voters = append(r.Voters, transport.NodeOf(server.ID))
 		}
 	}
-	r.soleVoter = isSoleVoter(found.servers, s.identity.Server)
+	r.soleVoter = membership.IsSoleVoter(found.servers, s.identity.Server)
 	if !member {
 		return r, fmt.Errorf("this node, %s, is no member: %v", s.c.NodeID, r.Voters)
 	}

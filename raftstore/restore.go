@@ -11,7 +11,11 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/backup"
+	"github.com/gavel-ads/gavel/raftstore/durable"
+	"github.com/gavel-ads/gavel/raftstore/membership"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // keyTerm is the key under which Raft stores its term.
@@ -24,10 +28,10 @@ const keyTerm = "CurrentTerm"
 //
 // It changes nothing when Config has faults, when another process has locked the directory, when the directory holds a
 // store (ErrNotEmpty) or when a RecoverQuorum in it did not end (ErrUnfinished). It returns ErrForeign when the backup
-// has other groups than Config, ErrBadBackup when the backup is damaged or the restored state has another digest, or
+// has other groups than Config, backup.ErrBad when the backup is damaged or the restored state has another digest, or
 // the error of the disk; after these the directory is empty again. After a crash Open refuses it (ErrUnfinished), and
 // RestoreBackup may be run again.
-func RestoreBackup(c Config, r io.Reader) (m Manifest, err error) {
+func RestoreBackup(c Config, r io.Reader) (m backup.Manifest, err error) {
 	s, err := newStore(c)
 	if err != nil {
 		return m, err
@@ -40,9 +44,9 @@ func RestoreBackup(c Config, r io.Reader) (m Manifest, err error) {
 		err = verifyRestored(c, m)
 	}
 	if err != nil {
-		return m, errors.Join(err, wipeDir(&s.c), endWork(&s.c))
+		return m, errors.Join(err, wipeDir(&s.c), backup.End(s.c.FS, s.c.Dir))
 	}
-	return m, endWork(&s.c)
+	return m, backup.End(s.c.FS, s.c.Dir)
 }
 
 // claimEmpty locks the directory, checks that it is empty or was left by a restore, and marks it as unfinished.
@@ -51,18 +55,18 @@ func (s *Store) claimEmpty() (err error) {
 	if err := s.claimDir(); err != nil {
 		return err
 	}
-	work, err := unfinishedWork(c.FS, c.Dir)
+	work, err := backup.Unfinished(c.FS, c.Dir)
 	if err != nil {
 		return err
 	}
-	if work == "" {
+	if work == backup.NoWork {
 		if found, err := firstFile(c); err != nil || found != "" {
 			return errors.Join(err, fmt.Errorf("%w: there is %s", ErrNotEmpty, found))
 		}
-	} else if work != workRestore {
+	} else if work != backup.Restore {
 		return fmt.Errorf("%w: %s", ErrUnfinished, work)
 	}
-	if err := beginWork(c, workRestore); err != nil {
+	if err := backup.Begin(c.FS, c.Dir, backup.Restore); err != nil {
 		return err
 	}
 	return errors.Join(wipeDir(c), makeDirs(c))
@@ -70,7 +74,7 @@ func (s *Store) claimEmpty() (err error) {
 
 // ownNames are the files and directories that the store writes into its directory, without the lock, the ballast file
 // and the mark of unfinished work. Other files are never touched.
-var ownNames = []string{identityName, identityTmp, guardName, guardName + ".tmp", divergedName, divergedTmp, logDir, stateDir, snapshotsDir}
+var ownNames = []string{membership.IdentityName, membership.IdentityTmp, guardName, guardName + ".tmp", divergedName, divergedTmp, logDir, stateDir, snapshotsDir}
 
 // firstFile returns the name of a file of a store in the directory, or "". Empty directories of a store do not count.
 func firstFile(c *Config) (string, error) {
@@ -105,13 +109,13 @@ func wipeDir(c *Config) (err error) {
 	if c.WALDir != "" {
 		err = errors.Join(err, c.FS.RemoveAll(c.WALDir))
 	}
-	return errors.Join(err, syncDir(c.FS, c.Dir))
+	return errors.Join(err, durable.SyncDir(c.FS, c.Dir))
 }
 
 // restoreBackup writes identity, log and snapshots. The next opening builds the state database from the snapshots.
-func (s *Store) restoreBackup(r io.Reader) (m Manifest, err error) {
+func (s *Store) restoreBackup(r io.Reader) (m backup.Manifest, err error) {
 	c := &s.c
-	b, m, err := openBackup(r)
+	b, m, err := backup.Open(r)
 	if err != nil {
 		return m, err
 	}
@@ -122,9 +126,9 @@ func (s *Store) restoreBackup(r io.Reader) (m Manifest, err error) {
 	if want := slices.Sorted(slices.Values(c.Groups)); !slices.Equal(groups, want) {
 		return m, fmt.Errorf("%w: the backup has groups %v, this node %v", ErrForeign, groups, want)
 	}
-	s.cluster = newCluster()
-	s.identity = identity{Cluster: clusterText(s.cluster), Node: c.NodeID, Server: newIncarnation(c.NodeID), Groups: groups}
-	if err := writeIdentity(c, s.identity); err != nil {
+	s.cluster = membership.NewCluster()
+	s.identity = membership.Identity{Cluster: membership.ClusterText(s.cluster), Node: c.NodeID, Server: transport.NewIncarnation(c.NodeID), Groups: groups}
+	if err := s.identity.Write(c.FS, c.Dir); err != nil {
 		return m, err
 	}
 	if err := s.openLog(); err != nil {
@@ -138,14 +142,14 @@ func (s *Store) restoreBackup(r io.Reader) (m Manifest, err error) {
 			return m, err
 		}
 	}
-	return m, b.end()
+	return m, b.End()
 }
 
 // restoreGroup writes the state of a group as a snapshot of a cluster of one.
-func (s *Store) restoreGroup(b *backupReader, m Manifest, i int) error {
+func (s *Store) restoreGroup(b *backup.Reader, m backup.Manifest, i int) error {
 	g := m.Groups[i]
 	if g.Index == 0 { // Nothing was applied; the group will be bootstrapped like any other.
-		return b.group(m, i, nil)
+		return b.Restore(m, i, s.cluster, nil)
 	}
 	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, strconv.FormatUint(uint64(g.Group), 10))
 	snaps, err := snapshot.Open(s.c.FS, dir, s.c.Logger)
@@ -156,21 +160,10 @@ func (s *Store) restoreGroup(b *backupReader, m Manifest, i int) error {
 	if err != nil {
 		return err
 	}
-	h, err := g.header(s.cluster)
-	if err != nil {
-		return errors.Join(err, sink.Cancel())
+	if err := b.Restore(m, i, s.cluster, sink); err != nil {
+		return err
 	}
-	w, err := snapshot.NewWriter(sink, h)
-	if err == nil {
-		err = b.group(m, i, w.Add)
-	}
-	if err == nil {
-		err = w.End()
-	}
-	if err != nil {
-		return errors.Join(err, sink.Cancel())
-	}
-	return errors.Join(sink.Close(), s.log.Group(g.Group).SetUint64([]byte(keyTerm), g.Term))
+	return s.log.Group(g.Group).SetUint64([]byte(keyTerm), g.Term)
 }
 
 // soleVoter returns a configuration with this node as the only voter.
@@ -181,7 +174,7 @@ func (s *Store) soleVoter() raft.Configuration {
 }
 
 // verifyRestored opens the restored directory as a lone node without a peer port and compares the digests.
-func verifyRestored(c Config, m Manifest) error {
+func verifyRestored(c Config, m backup.Manifest) error {
 	s, err := openWithoutPeers(c)
 	if err != nil {
 		return fmt.Errorf("the restored directory does not open: %w", err)
@@ -191,9 +184,9 @@ func verifyRestored(c Config, m Manifest) error {
 			break
 		}
 		status := s.groups[g.Group].Status()
-		if g.Index > 0 && clusterText(status.Digest) != g.Digest {
+		if g.Index > 0 && backup.HexText(status.Digest) != g.Digest {
 			err = fmt.Errorf("%w: the restored state of group %d has digest %016x, the backup says %s; is this another version of the program?",
-				ErrBadBackup, g.Group, status.Digest, g.Digest)
+				backup.ErrBad, g.Group, status.Digest, g.Digest)
 			break
 		}
 	}

@@ -18,8 +18,8 @@ import (
 
 const (
 	simClients = 4
-	// simMinutes is how long go test simulates; go test -short simulates one episode. GAVEL_SIM_MINUTES overrides both, and
-	// GAVEL_SIM_SEED sets the first seed.
+	// simMinutes is how long go test simulates; go test -short simulates one episode. GAVEL_SIM_MINUTES overrides both,
+	// and GAVEL_SIM_SEED sets the first seed.
 	simMinutes = 15
 	// simEpisode is how long one cluster runs in a simulation.
 	simEpisode = 5 * time.Minute

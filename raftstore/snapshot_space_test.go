@@ -31,7 +31,7 @@ func storeBlobs(t *testing.T, propose func(context.Context, []byte) ([]byte, err
 }
 
 // A snapshot that is due on a disk without room for it is postponed: the disk keeps its free blocks for the log; the
-// process goes on, closes and starts again, and takes the snapshot when there is space. Begun without room, it would
+// process goes on, closes and starts again, and takes the snapshot when there is space. Begun without space, it would
 // fill the disk, and the log's next write would end the process, again after each start. Nor does a close flush what
 // has no room.
 func TestSnapshotWithoutSpaceIsPostponed(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 // snapshots is the snapshot store of a running group, as Raft sees it: a disk that fails a snapshot ends the process,
 // like one that fails the log. Raft only logs such errors and tries again for ever: a follower whose disk did not take
 // a snapshot answered heartbeats, voted and never caught up (found by the simulation), and a leader that could not read
-// its own snapshot kept such a follower for as long. A full disk is not a failure of the disk (see space.go), nor is a
-// snapshot that was deleted between two looks.
+// its own snapshot kept such a follower for as long. A full disk is not a failure of the disk (see package diskspace),
+// nor is a snapshot that was deleted between two looks.
 //
 // Streams are verified as they pass. What a leader sends must be whole before it replaces anything at its follower,
 // which would not start again without a state; and a leader whose newest snapshot is corrupt exits, so that a node with

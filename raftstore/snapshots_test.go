@@ -120,8 +120,8 @@ func (u *unreadable) String() string { return "unreadable snapshots" }
 // A leader whose snapshot cannot be read, or is not what was written, ends, and another one brings the follower up to
 // date. The follower loses nothing.
 func TestLeaderWithoutASnapshotEnds(t *testing.T) {
-	for _, rotted := range []bool{false, true} {
-		t.Run(fmt.Sprint("rotted ", rotted), func(t *testing.T) {
+	for _, corrupt := range []bool{false, true} {
+		t.Run(fmt.Sprint("corrupt ", corrupt), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				disks, faults := [3]vfs.FS{}, [3]unreadable{}
 				c := snapshotters(t, 6, func(node int, fs vfs.FS) vfs.FS {
@@ -130,7 +130,7 @@ func TestLeaderWithoutASnapshotEnds(t *testing.T) {
 				})
 				follower := fallBehind(t, c)
 				bad := leader(c)
-				if rotted {
+				if corrupt {
 					flipSnapshots(t, disks[bad])
 				} else {
 					faults[bad].on.Store(true)

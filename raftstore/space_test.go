@@ -126,30 +126,6 @@ func TestBallastMakesRoomForAStart(t *testing.T) {
 	})
 }
 
-func TestReserveByDefaultAndOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, tc := range []struct {
-			total, reserve int64
-			want           raftstore.Space
-		}{
-			{100 << 30, 0, raftstore.Space{Watched: true, Reserve: 5 << 30, Ballast: 64 * mib}},
-			{10 << 30, 0, raftstore.Space{Watched: true, Reserve: 1 << 30, Ballast: 64 * mib}},
-			{10 << 30, 20 * mib, raftstore.Space{Watched: true, Reserve: 20 * mib, Ballast: 10 * mib}},
-			{100 * mib, raftstore.ReserveOff, raftstore.Space{}},
-		} {
-			c := config(vfs.NewMem(), 1)
-			c.FS, c.Reserve = raftstoretest.NewSmallDisk(c.FS, "node", tc.total), tc.reserve
-			s := open(t, c)
-			got := s.Space()
-			got.Free, got.Total = 0, 0
-			if got != tc.want {
-				t.Errorf("disk of %d bytes, reserve %d: %+v", tc.total, tc.reserve, got)
-			}
-			closeStore(t, s)
-		}
-	})
-}
-
 // smallCluster is three nodes on small disks.
 func smallCluster(t *testing.T, seed uint64) (c *raftstoretest.Cluster, disks []*raftstoretest.SmallDisk) {
 	c = raftstoretest.NewCluster(t, seed, 3)

@@ -10,7 +10,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 const (
@@ -140,13 +142,11 @@ func (g *Group) proposeCheck() {
 	applied, last := m.applied.Load().Index, m.lastCheck.Load()
 	since := time.Since(m.lastCheckAt.Time())
 	due := applied >= last+g.store.c.CheckEntries || applied > last && since >= g.store.c.CheckInterval
-	if !due || !g.Ready() || len(g.servers().Servers) < 2 || g.store.space.low.Load() {
+	if !due || !g.Ready() || len(g.servers().Servers) < 2 || g.store.space.Low() {
 		return
 	}
-	entry := appendEntryHead(nil)
-	sealEntry(entry, 0)
 	m.lastCheckAt.Mark() // One attempt in an interval, whether it succeeds or not.
-	f := g.raft.ApplyLog(raft.Log{Data: entry, Extensions: checkMark}, checkTimeout)
+	f := g.raft.ApplyLog(raft.Log{Data: proposal.EmptyEntry(), Extensions: checkMark}, checkTimeout)
 	g.store.background.Go(func() { _ = f.Error() }) // The next one is due anyway.
 }
 
@@ -169,7 +169,7 @@ func (a *stateChecks) sendDigests() {
 	peers := map[string]string{}
 	for _, f := range unsent {
 		for _, server := range a.store.groups[f.Group].servers().Servers {
-			peers[nodeOf(server.ID)] = string(server.Address)
+			peers[transport.NodeOf(server.ID)] = string(server.Address)
 		}
 		a.evaluate(f.Group, f.Index)
 	}
@@ -182,7 +182,7 @@ func (a *stateChecks) sendDigests() {
 func (a *stateChecks) exchange(node, address string, unsent []digestReport) {
 	ctx, cancel := context.WithTimeout(a.store.ctx, checkTimeout)
 	defer cancel()
-	reply, err := a.store.ask(ctx, address, question{Op: "digests", Digests: unsent})
+	reply, _, err := tellDigests.Ask(ctx, a.store.control, address, digestReports{unsent})
 	if err == nil {
 		a.recordPeerDigests(node, reply.Digests)
 	}

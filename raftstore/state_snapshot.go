@@ -64,7 +64,7 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 		}
 		if c.n >= look { // Other files grow too, and this state may be larger than the last one.
 			look = c.n + freeCheckBytes
-			if err := m.store.space.checkFree(0); err != nil {
+			if err := m.store.space.CheckFree(0); err != nil {
 				m.partialBytes.Store(c.n)
 				return m.countPostponed(err)
 			}

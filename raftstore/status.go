@@ -6,6 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/gavel-ads/gavel/raftstore/fatal"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // GroupStatus is the state of one group on this node. Counters count since the start of the process.
@@ -39,11 +41,11 @@ type GroupStatus struct {
 	ProposedEntries  uint64
 	ProposedCommands uint64
 	ProposedBytes    uint64
-	Queued           int       // Commands that wait for an entry.
-	Outstanding      int       // Entries that are with Raft or ready to go.
-	Refused          uint64    // Commands refused with ErrOverloaded.
-	Unknown          uint64    // Commands whose outcome is unknown.
-	Propose          Latencies // Time of an entry from the call of Raft until it was applied here.
+	Queued           int                // Commands that wait for an entry.
+	Outstanding      int                // Entries that are with Raft or ready to go.
+	Refused          uint64             // Commands refused with ErrOverloaded.
+	Unknown          uint64             // Commands whose outcome is unknown.
+	Propose          proposal.Latencies // Time of an entry from the call of Raft until it was applied here.
 }
 
 // Status reports on every group, in the order of Config.Groups. REQUIRES: the store is open.
@@ -60,20 +62,17 @@ func (g *Group) Status() GroupStatus {
 	_, leader := g.raft.LeaderWithID()
 	first, _ := g.log.FirstIndex()
 	last, _ := g.log.LastIndex()
-	m, b := g.machine, g.batcher
+	m, b := g.machine, g.batcher.Status()
 	applied := m.applied.Load()
-	b.mu.Lock()
-	queued, outstanding := b.queued, b.outstanding
-	b.mu.Unlock()
 	return GroupStatus{
-		Group: g.id, State: g.raft.State().String(), Ready: g.Ready(), Term: g.raft.CurrentTerm(), LeaderID: nodeOf(leader),
+		Group: g.id, State: g.raft.State().String(), Ready: g.Ready(), Term: g.raft.CurrentTerm(), LeaderID: transport.NodeOf(leader),
 		FirstIndex: first, LastIndex: last, CommitIndex: g.raft.CommitIndex(), Applied: applied.Index, Digest: applied.Digest,
-		LastContact: g.raft.LastContact(), LeaderTerms: g.leaderTerms.Load(), OldestEntry: g.oldestEntryTime(), Peers: g.peers(),
+		LastContact: g.raft.LastContact(), LeaderTerms: g.lead.Terms(), OldestEntry: g.oldestEntryTime(), Peers: g.peers(),
 		Batches: m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), ApplyTime: time.Duration(m.nanos.Load()),
 		Snapshots: m.snapshots.Load(), SnapshotsPostponed: m.postponed.Load(), Restores: m.restores.Load(), SnapshotBytes: m.snapBytes.Load(),
 		SnapshotTime:    time.Duration(m.snapNanos.Load()),
-		ProposedEntries: b.entries.Load(), ProposedCommands: b.commands.Load(), ProposedBytes: b.bytes.Load(),
-		Queued: queued, Outstanding: outstanding, Refused: b.refused.Load(), Unknown: b.unknown.Load(), Propose: b.proposeLatency.read(),
+		ProposedEntries: b.Entries, ProposedCommands: b.Commands, ProposedBytes: b.Bytes,
+		Queued: b.Queued, Outstanding: b.Outstanding, Refused: b.Refused, Unknown: b.Unknown, Propose: b.Latency,
 	}
 }
 
@@ -142,7 +141,7 @@ func (s *Store) Stats() Stats {
 		return Stats{}
 	}
 	defer s.release()
-	r := s.mux.Rejects()
+	r, forwarded := s.mux.Rejects(), s.forward.Stats()
 	return Stats{
 		Epoch: s.epoch, ClockOffset: time.Duration(s.clocks.offset.Load()), ClockWrong: s.clocks.wrong.Load(),
 		StatesRebuilt: s.rebuilt, TmpDeleted: s.tmpDeleted, OldestCall: s.watchdog.Oldest(),
@@ -153,6 +152,6 @@ func (s *Store) Stats() Stats {
 		PeerRejectHandshake: r.Handshake.Load(), PeerRejectNoCertificate: r.NoCertificate.Load(),
 		PeerRejectAuthority: r.Authority.Load(), PeerRejectExpired: r.Expired.Load(), PeerRejectName: r.Name.Load(),
 		PeerRejectDisplaced: r.Displaced.Load(), PeerRejectAccept: r.Accept.Load(),
-		Forwarded: s.links.forwarded.Load(), ForwardDials: s.links.dialed.Load(), ForwardLost: s.links.lost.Load(),
+		Forwarded: forwarded.Requests, ForwardDials: forwarded.Dialed, ForwardLost: forwarded.Lost,
 	}
 }

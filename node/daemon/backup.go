@@ -12,13 +12,14 @@ import (
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/backup"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // Manifest describes the content of a backup.
-type Manifest = raftstore.Manifest
+type Manifest = backup.Manifest
 
 // Recovery describes what a recovery of a lost quorum found and changed.
 type Recovery = raftstore.Recovery
@@ -33,7 +34,7 @@ func (o operations) Backup(ctx context.Context, w io.Writer, local bool) error {
 
 // VerifyBackup reads a backup to its end and checks every checksum. It returns the manifest, and an error when the
 // backup is damaged or incomplete.
-func VerifyBackup(r io.Reader) (Manifest, error) { return raftstore.VerifyBackup(r) }
+func VerifyBackup(r io.Reader) (Manifest, error) { return backup.Verify(r) }
 
 // Restore turns the empty data directory of a configuration into a cluster of one node with the state of a backup.
 // REQUIRES: m is the manifest of the backup in r, as VerifyBackup returned it.

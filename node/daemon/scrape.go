@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -66,7 +67,7 @@ func (n *node) scrape() metrics.Node {
 
 // durations converts the counts of single buckets to cumulative counts up to each bound, as Prometheus histograms have
 // them.
-func durations(l *raftstore.Latencies) metrics.Durations {
+func durations(l *proposal.Latencies) metrics.Durations {
 	d := metrics.Durations{Cumulative: map[float64]uint64{}, Sum: l.Total}
 	for i, n := range l.Buckets {
 		d.Count += n

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 )
 
 // A mail that needs three attempts is counted once as queued and once as sent; a mail whose last attempt fails is
@@ -33,7 +34,7 @@ func TestMailsAreCountedByOutcome(t *testing.T) {
 }
 
 func TestBucketsBecomeCumulative(t *testing.T) {
-	var l raftstore.Latencies
+	var l proposal.Latencies
 	for i := range l.Buckets {
 		l.Buckets[i] = 1
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -37,11 +37,14 @@ func (l Logger) Infof(format string, args ...any) {
 
 // Errorf logs an error that Pebble handles itself.
 func (l Logger) Errorf(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if strings.Contains(text, "pebble: closed") {
-		return // Compactions that end because the database closes.
+	closes := func(arg any) bool {
+		err, is := arg.(error)
+		return is && errors.Is(err, pebble.ErrClosed)
 	}
-	l.log.Error("pebble", slog.String("text", text))
+	if slices.ContainsFunc(args, closes) {
+		return // Work that ends because the database closes.
+	}
+	l.log.Error("pebble", slog.String("text", fmt.Sprintf(format, args...)))
 }
 
 // Fatalf ends the process: Pebble calls it after failed commits and log rotations and assumes that it does not return.

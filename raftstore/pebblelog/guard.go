@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore/durable"
 )
 
 const (
@@ -89,15 +91,7 @@ func createGuard(fs vfs.FS, path string, groups []uint16) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return errors.Join(fs.Rename(path+".tmp", path), syncDir(fs, fs.PathDir(path)))
-}
-
-func syncDir(fs vfs.FS, path string) error {
-	d, err := fs.OpenDir(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(fs.Rename(path+".tmp", path), durable.SyncDir(fs, fs.PathDir(path)))
 }
 
 // openGuard reads an existing guard file and starts its writer.

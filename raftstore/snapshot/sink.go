@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/durable"
 )
 
 // Create begins a snapshot.
@@ -93,7 +95,7 @@ func (k *sink) Close() error {
 		return errors.Join(err, fs.RemoveAll(k.tmp))
 	}
 	final := fs.PathJoin(s.dir, k.meta.ID)
-	if err := errors.Join(syncDir(fs, k.tmp), fs.Rename(k.tmp, final), syncDir(fs, s.dir)); err != nil {
+	if err := errors.Join(durable.SyncDir(fs, k.tmp), fs.Rename(k.tmp, final), durable.SyncDir(fs, s.dir)); err != nil {
 		return err
 	}
 	s.newest.Store(k.meta.Size)

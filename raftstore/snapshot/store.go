@@ -17,6 +17,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/durable"
 )
 
 const (
@@ -77,7 +79,7 @@ func Open(fs vfs.FS, dir string, logger *slog.Logger) (*Store, error) {
 	} else if len(metas) > 0 {
 		s.newest.Store(metas[0].Size)
 	}
-	return s, errors.Join(syncDir(fs, fs.PathDir(dir)), syncDir(fs, dir))
+	return s, errors.Join(durable.SyncDir(fs, fs.PathDir(dir)), durable.SyncDir(fs, dir))
 }
 
 // NewestBytes is the size of the newest snapshot in bytes, 0 for none.
@@ -192,13 +194,5 @@ func (s *Store) deleteOld() error {
 			return err
 		}
 	}
-	return syncDir(s.fs, s.dir)
-}
-
-func syncDir(fs vfs.FS, path string) error {
-	d, err := fs.OpenDir(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.SyncDir(s.fs, s.dir)
 }

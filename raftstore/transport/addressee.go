@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -72,5 +73,33 @@ func (s Safe) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *
 
 // TimeoutNow asks a follower to campaign at once.
 func (s Safe) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
-	return s.quick.TimeoutNow(id, withServer(id, target), args, resp)
+	err := s.quick.TimeoutNow(id, withServer(id, target), args, resp)
+	if err != nil {
+		s.filter.timeoutNowFailed.add(id)
+	}
+	return err
+}
+
+// TimeoutNowFailures is the number of calls of TimeoutNow to a follower that failed.
+func (s Safe) TimeoutNowFailures(id raft.ServerID) uint64 { return s.filter.timeoutNowFailed.of(id) }
+
+// serverCounts counts something for each server. BOUND: the servers that were members since the process started.
+type serverCounts struct {
+	mu     sync.Mutex
+	counts map[raft.ServerID]uint64
+}
+
+func (c *serverCounts) add(id raft.ServerID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil {
+		c.counts = map[raft.ServerID]uint64{}
+	}
+	c.counts[id]++
+}
+
+func (c *serverCounts) of(id raft.ServerID) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts[id]
 }

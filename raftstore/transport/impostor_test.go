@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 func TestCallInAnotherNameIsRefused(t *testing.T) {
 	a := certs.New(t)
 	m, in, address := secured(t, files(a, "n1", time.Hour), "")
-	m.c.Node = func(server string) string { node, _, _ := strings.Cut(server, "~"); return node }
 	_, out, _ := secured(t, files(a, "n2", time.Hour), "")
 	out.mux.c.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
 		var d net.Dialer

@@ -19,7 +19,7 @@ import (
 const (
 	connsMin   = 1024 // BOUND: members' connections of a node with few groups, each with 512 KB of Raft's buffers when in use.
 	groupConns = 6    // Connections of one peer for one group: about five were counted after many transfers.
-	peersMax   = 8    // BOUND: peers for whose connections there is room, with all groups.
+	peersMax   = 8    // BOUND: peers whose connections must fit, with all groups.
 	backlogMax = 16   // BOUND: accepted connections that a group's transport has not taken yet.
 )
 
@@ -44,11 +44,9 @@ type Rejects struct {
 type Config struct {
 	Credentials *Credentials // Nil: plain TCP.
 	// Member reports whether a node, by the name in its certificate, may open Raft and forward connections. Name
-	// returns the id that the node at an address must have, empty if unknown. Both are needed with Credentials. Node
-	// returns the node of a Raft server id.
+	// returns the id that the node at an address must have, empty if unknown. Both are needed with Credentials.
 	Member func(node string) bool
 	Name   func(address string) string
-	Node   func(server string) string // [the id itself]
 
 	Listener net.Listener // Nil: no peer port and no peers.
 	Dial     func(ctx context.Context, address string) (net.Conn, error)

@@ -35,6 +35,9 @@ type rpcFilter struct {
 	breakers  breakers
 	acks      acks
 
+	timeoutNowFailed serverCounts
+	pipelines        pipelines
+
 	installs   installs
 	hasApplied atomic.Pointer[func(term, index uint64) bool]
 }
@@ -110,11 +113,7 @@ func (t *rpcFilter) check(rpc raft.RPC, c net.Conn) error {
 	if names, secured := Names(c); secured {
 		claimed := ""
 		if h, ok := rpc.Command.(raft.WithRPCHeader); ok {
-			claimed = string(h.GetRPCHeader().ID)
-		}
-		node := t.streams.mux.c.Node
-		if node != nil {
-			claimed = node(claimed)
+			claimed = NodeOf(raft.ServerID(h.GetRPCHeader().ID))
 		}
 		if !slices.ContainsFunc(names, func(name string) bool { return name == claimed }) {
 			return errImpostor

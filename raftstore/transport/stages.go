@@ -24,7 +24,7 @@ const (
 	// of a member arrive with its connection, so it leaves this stage long before so many others have been accepted.
 	silentMax  = 256
 	openingMax = 256 // BOUND: unfinished handshakes, each with some 30 KB.
-	askingMax  = 64  // BOUND: control connections of nodes that are not known as members, each with at most controlBytesMax of raftstore.
+	askingMax  = 64  // BOUND: control connections of nodes that are not known as members, each with at most control.BytesMax.
 
 	// ConnectionsMin is the least that Config.ConnectionsMax may be: a member of five nodes with a few groups.
 	ConnectionsMin = 64

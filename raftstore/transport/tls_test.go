@@ -102,14 +102,14 @@ func TestMembersConnect(t *testing.T) {
 	}
 }
 
-// stranger is a peer that must not get a connection to the peer port.
+// unauthorizedPeer is a peer that must not get a connection to the peer port.
 type unauthorizedPeer struct {
 	name  string
 	act   func(net.Conn)
 	count string // The counter of Rejects that the refusal increments.
 }
 
-// strangers returns one peer of each kind, for a node of the authority ours.
+// unauthorizedPeers returns one peer of each kind, for a node of the authority ours.
 func unauthorizedPeers(t *testing.T, ours *certs.Authority) []unauthorizedPeer {
 	theirs := certs.New(t)
 	credentials := func(f Files) *Credentials {
@@ -185,7 +185,7 @@ func waitRefused(t *testing.T, m *Mux, address string, who unauthorizedPeer, wan
 	}
 }
 
-// strangersMax is how long a test waits for a refusal.
+// refusalWaitMax is how long a test waits for a refusal.
 const refusalWaitMax = 30 * time.Second
 
 // Peers without access are refused for the right reason, and for no other.

@@ -34,8 +34,8 @@ const RPCsInFlight = 2
 // term the old leader's loop does not notice that its state has changed, and the next command it is given is written
 // under the NEW leader's term; the real leader's entry at that index is then skipped as a duplicate, and replicas
 // differ (raft#695). Without the handler heartbeats arrive through Consumer, where the loop checks the term first. The
-// price is that they queue behind disk writes: a follower whose disk stalls answers late; see clusterTimeout of package
-// raftstore.
+// price is that they queue behind disk writes: a follower whose disk stalls answers late; see Timeout of package
+// leadership.
 //
 // It embeds the network transport as a pointer: a wrapper that hides RequestPreVote turns pre-vote off with no more
 // than a warning, and one that hides Close leaks connections.

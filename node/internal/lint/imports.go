@@ -37,6 +37,32 @@ var importRules = []importRule{
 
 	{packages: "raftstore/...", deep: true, banned: []string{inModule("shard/..."), inModule("node/...")}, why: "replication carries opaque commands"},
 	{packages: "raftstore/...", banned: []string{"net/http", "github.com/valyala/fasthttp/..."}, why: "replication speaks its own protocol"},
+	{packages: "raftstore/durable", deep: true, banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "raftstore/proposal", deep: true, banned: []string{Module + "/..."}, why: "a leaf"},
+	{
+		packages: "raftstore/diskspace", deep: true, banned: []string{inModule("raftstore/...")}, except: []string{inModule("raftstore/moment")},
+		why: "free space is watched without groups or a store",
+	},
+	{
+		packages: "raftstore/control", deep: true, banned: []string{inModule("raftstore/...")}, except: []string{inModule("raftstore/transport"), inModule("raftstore/moment")},
+		why: "questions know neither groups nor a store",
+	},
+	{
+		packages: "raftstore/leadership", deep: true, banned: []string{inModule("raftstore/...")}, except: []string{inModule("raftstore/transport"), inModule("raftstore/proposal"), inModule("raftstore/fatal"), inModule("raftstore/moment")},
+		why: "the leadership of one group needs Raft and its transport, not the store",
+	},
+	{
+		packages: "raftstore/forward", deep: true, banned: []string{inModule("raftstore/...")}, except: []string{inModule("raftstore/leadership"), inModule("raftstore/proposal"), inModule("raftstore/transport"), inModule("raftstore/fatal"), inModule("raftstore/moment")},
+		why: "forwarding needs a leadership and the errors of a proposal, not the store",
+	},
+	{
+		packages: "raftstore/membership", deep: true, banned: []string{inModule("raftstore/...")}, except: []string{inModule("raftstore/control"), inModule("raftstore/leadership"), inModule("raftstore/proposal"), inModule("raftstore/transport"), inModule("raftstore/fatal"), inModule("raftstore/moment"), inModule("raftstore/durable"), inModule("raftstore/pebblelog")},
+		why: "members are changed through Raft and by questions, not through the store",
+	},
+	{
+		packages: "raftstore/backup", deep: true, banned: []string{inModule("raftstore/...")}, except: []string{inModule("raftstore/snapshot"), inModule("raftstore/durable"), inModule("raftstore/pebblelog"), inModule("raftstore/fatal"), inModule("raftstore/moment")},
+		why: "a backup is a format; taking and restoring one is the store's",
+	},
 
 	{packages: "node", banned: []string{Module + "/..."}, except: []string{inModule("node/cli")}, why: "main only calls cli"},
 	{
@@ -120,6 +146,7 @@ func onlyCallers(p *Package) []Finding {
 		{"node/daemon", []string{"node/cli", "node/nodetest"}, "the daemon assembles everything and no package depends on it"},
 		{"node/cli", []string{"node"}, "the command line is the outermost package"},
 		{"shard", []string{"node/...", "bench/...", "shard/shardtest"}, "parts of the engine do not depend on the whole"},
+		{"raftstore", []string{"node/daemon", "node/cluster", "bench/...", "raftstore/raftstoretest"}, "parts of the store do not depend on the whole"},
 		{"shard/shardtest", []string{"node/manage/managetest"}, "only tests need the model"},
 		{"node/manage/managetest", nil, "only tests need a test server"},
 	} {

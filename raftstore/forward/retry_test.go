@@ -1,0 +1,86 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/leadership"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
+)
+
+// lone returns a group that Raft leads on this node, at an address that forward does not know as its own. cancel ends
+// it as the store's end does, and end stops Raft as well.
+func lone(t *testing.T) (g Group, cancel context.CancelFunc, end func()) {
+	t.Helper()
+	c := raft.DefaultConfig()
+	c.LocalID, c.Logger = "n1", hclog.NewNullLogger()
+	log, snaps := raft.NewInmemStore(), raft.NewInmemSnapshotStore()
+	address, transport := raft.NewInmemTransport("")
+	one := raft.Configuration{Servers: []raft.Server{{ID: "n1", Address: address}}}
+	if err := raft.BootstrapCluster(c, log, log, snaps, transport, one); err != nil {
+		t.Fatal(err)
+	}
+	r, err := raft.NewRaft(c, &raft.MockFSM{}, log, log, snaps, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r.State() != raft.Leader {
+		time.Sleep(100 * time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	lead := leadership.New(leadership.Config{Raft: r, Context: ctx, Logger: slog.New(slog.DiscardHandler)})
+	return Group{ID: 1, Lead: lead}, cancel, func() {
+		cancel()
+		if err := r.Shutdown().Error(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// An outcome that is unknown when the store closes is an error with both reasons.
+func TestUnknownAtTheEndOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, cancel, end := lone(t)
+		err := g.Retry(t.Context(), false, func(context.Context, string) (string, error) {
+			cancel()
+			return "", proposal.ErrUnknown
+		})
+		if !errors.Is(err, proposal.ErrUnknown) || strings.Contains(err.Error(), "%!") || !strings.Contains(err.Error(), "closes") {
+			t.Error(err)
+		}
+		end()
+	})
+}
+
+// After an unknown outcome no error says that nothing was applied: the command is repeated until the caller's context
+// ends.
+func TestUnknownStaysUnknown(t *testing.T) {
+	for _, first := range []bool{false, true} { // The unknown attempt is made by retry, or was made before it.
+		for _, later := range []error{proposal.ErrTooLarge, proposal.ErrOverloaded, proposal.ErrNoSpace, proposal.ErrNotLeader, proposal.ErrClosed} {
+			synctest.Test(t, func(t *testing.T) {
+				g, _, end := lone(t)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				tries := 0
+				err := g.Retry(ctx, first, func(context.Context, string) (string, error) {
+					if tries++; tries == 1 && !first {
+						return "", proposal.ErrUnknown
+					}
+					return "", later
+				})
+				if !errors.Is(err, proposal.ErrUnknown) || errors.Is(err, later) || ctx.Err() == nil || tries < 10 {
+					t.Errorf("%v after an unknown outcome: %v after %d tries", later, err, tries)
+				}
+				end()
+			})
+		}
+	}
+}
