@@ -345,7 +345,7 @@ func TestLoadFindsCorruption(t *testing.T) {
 		keys, values = append(keys, key), append(values, value)
 		return true
 	})
-	rotten := func(what string, key, value []byte) {
+	corrupt := func(what string, key, value []byte) {
 		kv := r.KV.Copy()
 		kv.Put(key, value)
 		_, err := shardtest.NewReplica(1, true, kv)
@@ -355,15 +355,15 @@ func TestLoadFindsCorruption(t *testing.T) {
 		}
 	}
 	for i, key := range keys {
-		rotten("loss", key, nil)
-		rotten("an extra byte", key, append(append([]byte{}, values[i]...), 1))
+		corrupt("loss", key, nil)
+		corrupt("an extra byte", key, append(append([]byte{}, values[i]...), 1))
 		for at := range values[i] {
 			flipped := append([]byte{}, values[i]...)
 			flipped[at] ^= 0x10
-			rotten("a flipped bit", key, flipped)
+			corrupt("a flipped bit", key, flipped)
 		}
 	}
-	rotten("an invented record", []byte{0x0a, 1, 2, 3}, []byte{1})
+	corrupt("an invented record", []byte{0x0a, 1, 2, 3}, []byte{1})
 }
 
 // TestVerifyFindsForgery changes stored records without the machine.

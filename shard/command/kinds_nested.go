@@ -47,8 +47,8 @@ func pointer[S any](t *table[S]) kind[*S] {
 }
 
 const (
-	unbounded = math.MaxInt // The limit of a list that only the length of its command bounds.
-	roomMax   = 128         // BOUND: elements of a list for which memory is taken before they are read.
+	unbounded  = math.MaxInt // The limit of a list that only the length of its command bounds.
+	reserveMax = 128         // BOUND: elements of a list for which memory is allocated before they are read.
 )
 
 // list is the kind of a list of values with a table, of at most limit values. Decoding an empty list returns nil.
@@ -89,7 +89,7 @@ func readList[S any](d *Decoder, t *table[S], limit int) []S {
 	if d.bad || n == 0 {
 		return nil
 	}
-	all := make([]S, 0, min(n, roomMax))
+	all := make([]S, 0, min(n, reserveMax))
 	for range n {
 		var zero S
 		all = append(all, zero)
