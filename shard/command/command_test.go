@@ -373,10 +373,14 @@ func TestAnswersReadBack(t *testing.T) {
 
 func FuzzCommand(f *testing.F) {
 	for _, x := range commands {
-		f.Add(x.cmd[1], x.cmd[4], x.cmd[HeaderLen:])
+		f.Add(x.cmd[1], x.cmd[levelAt], x.cmd[4], x.cmd[HeaderLen:])
 	}
-	f.Fuzz(func(t *testing.T, op, count byte, body []byte) {
-		cmd, at := begin(nil, Op(op), now, int(count))
+	f.Fuzz(func(t *testing.T, op, level, count byte, body []byte) {
+		cmd, at := begin(nil, OpNoop, now, int(count))
+		cmd[1] = op
+		if int(op) < len(introduced) {
+			cmd[levelAt] = max(byte(introduced[op]), level%byte(LevelNewest+1))
+		}
 		cmd = seal(append(cmd, body...), at)
 		c, err := Open(cmd)
 		if err != nil {
