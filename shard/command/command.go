@@ -1,5 +1,6 @@
-// Package command defines the commands that change the replicated state, and their encoding with version, time and
-// checksum. Package shard applies them.
+// Package command defines the commands that change the replicated state, and their encoding with level, time and
+// checksum. Package shard applies them. Each command and stored value has a table with one row for each member
+// (table.go); only events have a codec of their own, because they are hot. FORMAT.md is generated from the tables.
 //
 // Kinds and result codes are append only. A command carries the time and all ids that it needs, so that every replica
 // applies it alike. A command whose outcome is unknown is repeated with the same bytes.
