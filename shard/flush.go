@@ -92,7 +92,7 @@ func (m *Machine) publishBalances(c *campaign) {
 		left = math.MaxInt64
 	}
 	c.balances.BudgetLeft.Store(int64(left))
-	m.publishFormatRate(c)
+	m.rates.publish(c)
 	m.publishWallet(c)
 }
 
