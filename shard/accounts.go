@@ -93,9 +93,7 @@ func (m *Machine) accountOf(marketplace uint16, id ids.UUID) *wallet {
 // addEntry lists the last journal line under an account, with the other account and the description, which the line
 // does not store.
 func (m *Machine) addEntry(w *wallet, other ids.UUID, description string) {
-	if m.state.level >= command.LevelWallets {
-		m.put(keyEntry(nil, w.ID, m.state.lastLine), appendEntry(nil, other, description))
-	}
+	m.put(keyEntry(nil, w.ID, m.state.lastLine), appendEntry(nil, other, description))
 }
 
 func appendEntry(dst []byte, other ids.UUID, description string) []byte {
@@ -106,7 +104,7 @@ func appendEntry(dst []byte, other ids.UUID, description string) []byte {
 // before is the balance before the change. The reminder stays until ForgetEmptied, so that a node which fails while it
 // stores the notice to the vendor can start again.
 func (m *Machine) recordEmptied(w *wallet, before money.Micros) {
-	if before <= 0 || w.Balance > 0 || m.state.level < command.LevelWallets || w.VendorID == "" || m.tenant(w.Marketplace).postPaid {
+	if before <= 0 || w.Balance > 0 || w.VendorID == "" || m.tenant(w.Marketplace).postPaid {
 		return
 	}
 	w.EmptiedCount++

@@ -77,9 +77,6 @@ func (m *Machine) applyIdempotent(c *command.Command) []byte {
 
 // advanceTurn adds turns and drops the attempts whose repeats are refused as Expired from now on.
 func (m *Machine) advanceTurn(turns uint64) {
-	if m.state.level < command.LevelAttempts {
-		return
-	}
 	m.state.turn += turns
 	a := &m.attempts
 	old := 0

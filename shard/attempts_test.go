@@ -35,13 +35,7 @@ func (m *managed) patch(budget int64) []byte {
 	}), a)
 }
 
-func (m *managed) turn() uint64 {
-	turn, attempts := m.Queries().Turn()
-	if !attempts {
-		m.Fatal("the group knows no attempts")
-	}
-	return turn
-}
+func (m *managed) turn() uint64 { return m.Queries().Turn() }
 
 // want sends a command and compares the answer, and the budget after it.
 func (m *managed) want(when string, cmd []byte, why command.Refusal, budget int64) {
@@ -140,22 +134,4 @@ func TestAttemptsAreBounded(t *testing.T) {
 	expect(t, "digest after a restart", again.Machine.Digest(), m.Machine.Digest())
 	m.ticks(256)
 	expect(t, "remembered when nobody manages", m.remembered(), 0)
-}
-
-// Below the level no attempt is remembered and turns are not stored, so the state equals that of an older binary.
-func TestAttemptsNeedTheirLevel(t *testing.T) {
-	r := open(t, shardtest.NewKV())
-	r.Do(setFeature(command.LevelRequests))
-	r.Do(create(1, "v", 1, 100))
-	c := campaign(1, "v", 1)
-	patch := command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: c.ID, Marketplace: 1, Active: new(false)})
-	attempt := command.AppendAttempt(append([]byte{}, patch...), command.Attempt{ID: [16]byte{1}})
-	expect(t, "an attempt", result(t, r.Do(attempt)).Refusal, command.TooEarly)
-	r.Do(command.AppendAdvance(nil, benchNow, &command.Advance{}))
-	turn, attempts := r.Queries().Turn()
-	if state, _ := r.KV.Get([]byte{0x02}); attempts || turn != 0 || len(state) != 8+4+4+8+8+16+2 {
-		t.Errorf("turn %d, %t, a state of %d bytes", turn, attempts, len(state))
-	}
-	r.Do(setFeature(command.LevelAttempts))
-	expect(t, "the same attempt at its level", result(t, r.Do(attempt)).Refusal, command.Done)
 }

@@ -108,25 +108,11 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 			return refused(why, 0)
 		}
 	}
-	assign(&c.Name, p.Name)
-	assign(&c.Active, p.Active)
-	assign(&c.StartMillis, p.StartMillis)
-	assign(&c.EndMillis, p.EndMillis)
-	assign(&c.TargetROASMilli, p.TargetROASMilli)
-	assign(&c.Status, p.Status)
-	assign(&c.StatusUpdatedBy, p.StatusUpdatedBy)
-	assign(&c.Price, p.Price)
-	assign(&c.Budget, p.Budget)
-	assign(&c.Products, p.Products)
-	assign(&c.Segments, p.Segments)
-	assign(&c.Schedule, p.Schedule)
-	assign(&c.Caps, p.Caps)
-	if p.Document != nil {
-		c.Document = p.Document
-	}
 	if p.Period != nil && *p.Period != c.Period {
 		m.changePeriod(c, *p.Period)
 	}
+	p.Change(&c.Campaign)
+	c.Campaign.Wallet = c.wallet.ID // The command may name the default wallet by the zero id.
 	c.budget.Amount = c.Budget
 	c.UpdatedMillis = m.state.now
 	m.markDirty(c)
@@ -140,8 +126,8 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	return command.Result{}
 }
 
-// allowed checks the rules of campaigns that protect money. A campaign that breaks one already, from a lower feature level, may change
-// everything else.
+// allowed checks the rules of campaigns that protect money. A campaign that breaks one already, from a lower feature
+// level, may change everything else.
 func (m *Machine) allowed(c *campaign, p *command.PatchCampaign) command.Refusal {
 	if p.Active != nil && *p.Active && !m.deletionOf(c.Marketplace, c.VendorID).IsZero() {
 		return command.VendorDeleted
@@ -149,19 +135,12 @@ func (m *Machine) allowed(c *campaign, p *command.PatchCampaign) command.Refusal
 	if p.Budget == nil && p.Period == nil {
 		return command.Done
 	}
-	after := market.Campaign{Charge: c.Charge, Budget: c.Budget, Period: c.Period}
-	assign(&after.Budget, p.Budget)
-	assign(&after.Period, p.Period)
+	after := c.Campaign
+	p.Change(&after)
 	if m.breaksBudget(&after) {
 		return command.NeedsTotal
 	}
 	return command.Done
-}
-
-func assign[T any](dst, src *T) {
-	if src != nil {
-		*dst = *src
-	}
 }
 
 // changeWallet makes another wallet of the vendor pay for a campaign. Past charges stay with the old wallet.

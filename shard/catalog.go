@@ -174,25 +174,29 @@ func isID(id string) bool { return id != "" && len(id) <= textMax }
 
 func mustCategory(b []byte) market.Category {
 	d := command.NewDecoder(b)
-	c := d.Category()
+	var c market.Category
+	d.Category(&c)
 	return must(c, d.Err())
 }
 
 func mustProduct(b []byte) market.Product {
 	d := command.NewDecoder(b)
-	p := d.Product()
+	var p market.Product
+	d.Product(&p)
 	return must(p, d.Err())
 }
 
 func mustMarketplace(b []byte) market.Marketplace {
 	d := command.NewDecoder(b)
-	x := d.Marketplace()
+	var x market.Marketplace
+	d.Marketplace(&x)
 	return must(x, d.Err())
 }
 
 func mustBid(b []byte) market.Bid {
 	d := command.NewDecoder(b)
-	bid := d.Bid()
+	var bid market.Bid
+	d.Bid(&bid)
 	return must(bid, d.Err())
 }
 

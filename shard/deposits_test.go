@@ -23,7 +23,6 @@ func depositOf(now int64, request int) []byte {
 func TestClockJumpAppliesNoDepositTwice(t *testing.T) {
 	const day = int64(24 * time.Hour / time.Millisecond)
 	r := open(t, shardtest.NewKV())
-	r.Do(setFeature(command.LevelRequests))
 	r.Do(depositOf(benchNow, 1))
 	later := benchNow + 10*day
 	advance := command.AppendAdvance(nil, later, &command.Advance{})

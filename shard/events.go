@@ -48,7 +48,7 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) //nolint:gosec // not negative.
 	m.count(marketplace, c, r, result.Charged)
 	if c != nil {
-		m.updateClickRate(c, r)
+		m.rates.count(c, r.Kind, m.tenant(c.Marketplace).periods.Day)
 	}
 	if c != nil && len(c.Caps) > 0 && r.UserHash != 0 {
 		m.recordExposure(c, r)

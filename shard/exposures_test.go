@@ -8,12 +8,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
 // The feed receives an exposure for each counted impression and click of a known user with a campaign that has caps,
 // and no other exposure.
 func TestCountedEventsAreExposures(t *testing.T) {
-	r := segmentReplica(t)
+	r := open(t, shardtest.NewKV())
 	account := ids.AccountOf(1, "v")
 	for n := range byte(2) {
 		c := market.Campaign{ID: ids.Mint(int64(n), [10]byte{n}, ids.ShardOf(account)), Marketplace: 1, VendorID: "v"}

@@ -16,8 +16,8 @@ func setFeature(level command.Level) []byte {
 
 func TestFeatureLevelNeverGoesBack(t *testing.T) {
 	r := open(t, shardtest.NewKV())
-	expect(t, "level at first", r.Queries().FeatureLevel(), command.LevelNone)
-	for _, level := range []command.Level{command.LevelNewest, command.LevelNone} {
+	expect(t, "level at first", r.Queries().FeatureLevel(), command.LevelFormat1)
+	for _, level := range []command.Level{command.LevelNewest, command.LevelProducts, command.LevelFormat1} {
 		expect(t, "set", result(t, r.Do(setFeature(level))), command.Result{})
 		expect(t, "level", r.Queries().FeatureLevel(), command.LevelNewest)
 	}

@@ -92,7 +92,7 @@ func (m *Machine) publishBalances(c *campaign) {
 		left = math.MaxInt64
 	}
 	c.balances.BudgetLeft.Store(int64(left))
-	m.publishFormatRate(c)
+	m.rates.publish(c)
 	m.publishWallet(c)
 }
 
@@ -116,29 +116,15 @@ func appendState(dst []byte, s *state) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, s.lastVersion)
 	dst = binary.LittleEndian.AppendUint64(dst, s.lastLine)
 	dst = append(dst, s.chain[:]...)
-	if s.level != command.LevelNone { // At LevelNone the record has the form that binaries without levels wrote.
-		dst = binary.LittleEndian.AppendUint16(dst, uint16(s.level))
-	}
-	if s.level >= command.LevelAttempts {
-		dst = binary.LittleEndian.AppendUint64(dst, s.turn)
-	}
-	return dst
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(s.level))
+	return binary.LittleEndian.AppendUint64(dst, s.turn)
 }
-
-// stateLen is the length of the state record at LevelNone.
-const stateLen = 8 + 4 + 4 + 8 + 8 + 16
 
 func readState(b []byte) (s state, err error) {
 	d := command.NewDecoder(b)
 	s = state{
 		now: d.I64(), lastCampaign: d.U32(), lastBid: d.U32(), lastVersion: d.U64(), lastLine: d.U64(),
-		chain: d.Sixteen(),
-	}
-	if len(b) > stateLen {
-		s.level = command.Level(d.U16())
-	}
-	if s.level >= command.LevelAttempts {
-		s.turn = d.U64()
+		chain: d.Sixteen(), level: command.Level(d.U16()), turn: d.U64(),
 	}
 	return s, d.Err()
 }
@@ -161,45 +147,22 @@ func appendWallet(dst []byte, w *ledger.Wallet) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, w.Marketplace)
 	dst = command.AppendText(dst, w.VendorID)
 	dst = command.AppendText(dst, w.Name)
-	dst = append(dst, walletMarks(w))
+	dst = command.AppendBool(dst, w.Default)
 	dst = command.AppendMoney(dst, w.Balance)
 	dst = command.AppendMoney(dst, w.Deposited)
 	dst = command.AppendMoney(dst, w.Spent)
 	dst = command.AppendMillis(dst, w.CreatedMillis)
-	if walletMarks(w)&walletMore == 0 { // The form that binaries below LevelWallets wrote.
-		return dst
-	}
 	dst = command.AppendMoney(dst, w.Transferred)
 	dst = command.AppendText(dst, w.Currency)
 	return binary.LittleEndian.AppendUint32(dst, w.EmptiedCount)
 }
 
-// Flags of a stored wallet.
-const (
-	walletDefault = 1 << iota
-	walletMore    // Members of LevelWallets follow.
-)
-
-func walletMarks(w *ledger.Wallet) (marks byte) {
-	if w.Default {
-		marks |= walletDefault
-	}
-	if w.Transferred != 0 || w.Currency != "" || w.EmptiedCount != 0 {
-		marks |= walletMore
-	}
-	return marks
-}
-
 func readWallet(id ids.UUID, b []byte) (ledger.Wallet, error) {
 	d := command.NewDecoder(b)
 	w := ledger.Wallet{
-		ID: id, Marketplace: d.U16(), VendorID: d.Text(), Name: d.Text(),
-	}
-	marks := d.Enum(2 * walletMore)
-	w.Default = marks&walletDefault != 0
-	w.Balance, w.Deposited, w.Spent, w.CreatedMillis = d.Money(), d.Money(), d.Price(), d.I64()
-	if marks&walletMore != 0 {
-		w.Transferred, w.Currency, w.EmptiedCount = d.Money(), d.Text(), d.U32()
+		ID: id, Marketplace: d.U16(), VendorID: d.Text(), Name: d.Text(), Default: d.Bool(),
+		Balance: d.Money(), Deposited: d.Money(), Spent: d.Price(), CreatedMillis: d.I64(),
+		Transferred: d.Money(), Currency: d.Text(), EmptiedCount: d.U32(),
 	}
 	return w, d.Err()
 }
@@ -212,6 +175,8 @@ func appendCampaign(dst []byte, c *campaign) []byte {
 
 func readCampaign(b []byte) (*campaign, error) {
 	d := command.NewDecoder(b)
-	c := &campaign{Campaign: d.Campaign(), firstBid: d.U32(), bids: d.U32()}
+	c := new(campaign)
+	d.Campaign(&c.Campaign)
+	c.firstBid, c.bids = d.U32(), d.U32()
 	return c, d.Err()
 }

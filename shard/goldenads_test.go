@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// From LevelAds on a golden log ends with the commands that the generator of shardtest does not make, because its model
+// A golden log ends with the commands that the generator of shardtest does not make, because its model
 // does not implement them. They come last, because they use ordinals that the model does not count.
 
 // adsCommands builds campaigns with creatives, keywords and targeting, changes them, reports events of them, and fills

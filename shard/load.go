@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -83,8 +84,12 @@ type loader struct {
 	scratch []byte
 	budgets map[uint32]loadedBudget // Budgets read so far; they precede their campaigns.
 	segment loadedSegment           // The segment whose pieces are being read.
-	err     error                   // Wraps ErrCorrupt.
-	refused error                   // Wraps ErrLevel: the state is intact but too new.
+	// These are reused for each record; the feed borrows the values.
+	decoder command.Decoder
+	product market.Product
+	bid     market.Bid
+	err     error // Wraps ErrCorrupt.
+	refused error // Wraps ErrLevel: the state is intact but too new.
 }
 
 type loadedBudget struct {
@@ -121,7 +126,8 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 	if want := keyLens[table]; want != 0 && len(key) != want || want == 0 && len(key) < 3 {
 		return errKey
 	}
-	d := command.NewDecoder(value)
+	d := &l.decoder
+	*d = command.NewDecoder(value)
 	switch table {
 	case tableState:
 		m.stateHash = hash
@@ -135,28 +141,33 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return err
 	case tablePeriods:
 		t := m.tenant(binary.BigEndian.Uint16(rest))
-		t.periods, t.periodsKnown = d.Periods(), true
+		t.periods, t.periodsKnown = command.Periods{}, true
+		d.Periods(&t.periods)
 		return d.Err()
 	case tableMarketplace:
-		x := d.Marketplace()
+		var x market.Marketplace
+		d.Marketplace(&x)
 		m.tenant(x.Ordinal).postPaid = x.PostPaid
 		if m.meta {
 			m.feed.PutMarketplace(&x)
 		}
 		return d.Err()
 	case tableSecrets:
-		s := d.Secrets()
+		var s command.Secrets
+		d.Secrets(&s)
 		m.feed.PutSecrets(&s)
 		return d.Err()
 	case tableRecord:
 		return l.loadManagementRecord(rest, value)
 	case tableCategory:
-		c := d.Category()
+		var c market.Category
+		d.Category(&c)
 		m.feed.PutCategory(binary.BigEndian.Uint16(rest), &c)
 		return d.Err()
 	case tableProduct:
-		p := d.Product()
-		m.feed.PutProduct(binary.BigEndian.Uint16(rest), &p)
+		l.product = market.Product{}
+		d.Product(&l.product)
+		m.feed.PutProduct(binary.BigEndian.Uint16(rest), &l.product)
 		return d.Err()
 	case tableWallet:
 		w, err := readWallet(ids.UUID(rest), value)
@@ -234,15 +245,16 @@ func (l *loader) loadCampaign(value []byte) error {
 }
 
 func (l *loader) loadBid(campaign uint32, value []byte) error {
-	d := command.NewDecoder(value)
-	b := d.Bid()
+	d := &l.decoder
+	*d, l.bid = command.NewDecoder(value), market.Bid{}
+	d.Bid(&l.bid)
 	if err := d.Err(); err != nil {
 		return err
 	}
 	if campaign == 0 || int(campaign) > len(l.m.campaigns) {
 		return errors.New("bid without campaign")
 	}
-	l.m.feed.PutBid(&l.m.campaigns[campaign-1].Campaign, &b)
+	l.m.feed.PutBid(&l.m.campaigns[campaign-1].Campaign, &l.bid)
 	return nil
 }
 

@@ -245,7 +245,7 @@ func TestRepeatsChangeNothing(t *testing.T) {
 	check(t, r.Queries().Verify())
 
 	r.Do(command.AppendAdvance(nil, benchNow+26*hour, &command.Advance{}))
-	expect(t, "a request id is forgotten after a day", result(t, r.Do(deposit(1, "v", 1_000))).Balance, 2_000)
+	expect(t, "a repeat a day later", result(t, r.Do(deposit(1, "v", 1_000))).Balance, 1_000)
 }
 
 func TestForeignIdsAreNotFound(t *testing.T) {
@@ -345,23 +345,25 @@ func TestLoadFindsCorruption(t *testing.T) {
 		keys, values = append(keys, key), append(values, value)
 		return true
 	})
-	rotten := func(what string, key, value []byte) {
+	corrupt := func(what string, key, value []byte) {
 		kv := r.KV.Copy()
 		kv.Put(key, value)
-		if _, err := shardtest.NewReplica(1, true, kv); !errors.Is(err, shard.ErrCorrupt) && !errors.Is(err, shard.ErrFormat) {
+		_, err := shardtest.NewReplica(1, true, kv)
+		// The format and the level are compared before the digest, because a newer binary may store anything else.
+		if !errors.Is(err, shard.ErrCorrupt) && !errors.Is(err, shard.ErrFormat) && !errors.Is(err, shard.ErrLevel) {
 			t.Errorf("%s of record %x: %v", what, key, err)
 		}
 	}
 	for i, key := range keys {
-		rotten("loss", key, nil)
-		rotten("an extra byte", key, append(append([]byte{}, values[i]...), 1))
+		corrupt("loss", key, nil)
+		corrupt("an extra byte", key, append(append([]byte{}, values[i]...), 1))
 		for at := range values[i] {
 			flipped := append([]byte{}, values[i]...)
 			flipped[at] ^= 0x10
-			rotten("a flipped bit", key, flipped)
+			corrupt("a flipped bit", key, flipped)
 		}
 	}
-	rotten("an invented record", []byte{0x0a, 1, 2, 3}, []byte{1})
+	corrupt("an invented record", []byte{0x0a, 1, 2, 3}, []byte{1})
 }
 
 // TestVerifyFindsForgery changes stored records without the machine.
@@ -385,10 +387,10 @@ func TestVerifyFindsForgery(t *testing.T) {
 		forged++
 		return true
 	})
-	expect(t, "records forged", forged, 5)
+	expect(t, "records forged", forged, 6)
 	var lines []ledger.Line
 	r.Queries().Journal(1, func(l *ledger.Line) bool { lines = append(lines, *l); return true })
-	expect(t, "lines", len(lines), 3)
+	expect(t, "lines", len(lines), 4)
 }
 
 // forgeable reports whether a table is that of wallets, budgets or journal lines.

@@ -28,12 +28,8 @@ func (b Queries) Clock() int64 { return b.state().now }
 // FeatureLevel returns the feature level that the group has reached.
 func (b Queries) FeatureLevel() command.Level { return b.state().level }
 
-// Turn returns the turn of the state (type attempts), which a proposer puts into command.Attempt.Seen. attempts is
-// false while the group's feature level is below command.LevelAttempts.
-func (b Queries) Turn() (turn uint64, attempts bool) {
-	s := b.state()
-	return s.turn, s.level >= command.LevelAttempts
-}
+// Turn returns the turn of the state (type attempts), which a proposer puts into command.Attempt.Seen.
+func (b Queries) Turn() uint64 { return b.state().turn }
 
 func (b Queries) state() state {
 	stored, found := b.R.Get([]byte{tableState})
@@ -46,9 +42,7 @@ func (b Queries) state() state {
 // Marketplaces lists all marketplaces in the order of their ordinals.
 func (b Queries) Marketplaces() (all []market.Marketplace) {
 	b.R.Scan([]byte{tableMarketplace}, []byte{tableMarketplace + 1}, func(_, value []byte) bool {
-		d := command.NewDecoder(value)
-		x := d.Marketplace()
-		all = append(all, must(x, d.Err()))
+		all = append(all, mustMarketplace(value))
 		return true
 	})
 	return all
@@ -70,7 +64,7 @@ func (b Queries) Secrets() (s command.Secrets, found bool) {
 		return s, false
 	}
 	d := command.NewDecoder(stored)
-	s = d.Secrets()
+	d.Secrets(&s)
 	return must(s, d.Err()), true
 }
 

@@ -16,7 +16,7 @@ import (
 // TestSegmentsAgreeWithSets applies random uploads, complete and incomplete ones, and compares with Go sets. After a
 // restart the feed must receive the same segments.
 func TestSegmentsAgreeWithSets(t *testing.T) {
-	r := segmentReplica(t)
+	r := open(t, shardtest.NewKV())
 	random := rand.New(rand.NewPCG(1, 2))
 	sets := map[string]map[uint64]bool{}
 	for n := range 200 {
@@ -47,12 +47,6 @@ func TestSegmentsAgreeWithSets(t *testing.T) {
 			}
 		}
 	}
-}
-
-func segmentReplica(t *testing.T) *shardtest.Replica {
-	r := open(t, shardtest.NewKV())
-	expect(t, "level", result(t, r.Do(setFeature(command.LevelAds))), command.Result{})
-	return r
 }
 
 // upload stages a few users in pieces of at most three, in any order, and stages some pieces twice.
@@ -110,7 +104,7 @@ func expected(sets map[string]map[uint64]bool, name string, sent map[uint64]bool
 }
 
 func TestSegmentUploadIsWholeOrNothing(t *testing.T) {
-	r := segmentReplica(t)
+	r := open(t, shardtest.NewKV())
 	stage := func(upload byte, piece uint32, users ...uint64) {
 		cmd := command.AppendStageSegment(nil, benchNow, &command.StageSegment{
 			Marketplace: 1, Segment: "s", Upload: ids.UUID{upload}, Piece: piece, Users: users,
@@ -144,7 +138,7 @@ func TestSegmentUploadIsWholeOrNothing(t *testing.T) {
 
 // A million users need sixteen pieces. With one more user the whole upload is refused.
 func TestSegmentIsBounded(t *testing.T) {
-	r := segmentReplica(t)
+	r := open(t, shardtest.NewKV())
 	all := make([]uint64, market.SegmentUsersMax+1)
 	for i := range all {
 		all[i] = uint64(i)

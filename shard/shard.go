@@ -92,6 +92,8 @@ type Machine struct {
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 
+	rates clickRates // Not part of the state.
+
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
 
@@ -119,21 +121,18 @@ type tenant struct {
 	postPaid     bool
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
-	// clickRates holds the click rate of each ad format. It is not part of the state (type rate).
-	clickRates [market.SponsoredBrand + 1]rate
 }
 
 // campaign is a campaign with its money.
 type campaign struct {
 	market.Campaign
-	firstBid  uint32
-	bids      uint32 // Number of bids that are not deleted.
-	budget    ledger.Budget
-	wallet    *wallet
-	balances  *market.Balances
-	clickRate rate   // The click rate of its ads. It is not part of the state.
-	hash      uint64 // Hash of the stored budget record.
-	dirty     bool
+	firstBid uint32
+	bids     uint32 // Number of bids that are not deleted.
+	budget   ledger.Budget
+	wallet   *wallet
+	balances *market.Balances
+	hash     uint64 // Hash of the stored budget record.
+	dirty    bool
 }
 
 // wallet is a wallet and the campaigns that it pays for.
@@ -170,6 +169,7 @@ func (m *Machine) reset() {
 	m.dedup = newDedup()
 	m.cells = newCells()
 	m.unknown = make(map[unknownDay]unknowns)
+	m.rates = newClickRates()
 	m.dirtyCampaigns, m.dirtyWallets = nil, nil
 }
 

@@ -98,13 +98,15 @@ func (a *verifier) verifyLine(l *ledger.Line) error {
 	if l.Amount < 0 || l.Amount > l.Price {
 		return fmt.Errorf("line %d charges %d of a price of %d", l.Seq, l.Amount, l.Price)
 	}
-	if b, known := a.budgets[l.Campaign]; known {
-		if left, limited := b.Left(); limited && l.Amount > left {
-			return fmt.Errorf("line %d charges %d of a budget that has %d left", l.Seq, l.Amount, left)
-		}
-		b.Spent += l.Amount
-		a.budgets[l.Campaign] = b
+	b, known := a.budgets[l.Campaign]
+	if !known {
+		return fmt.Errorf("line %d charges campaign %d, whose budget no line before it says", l.Seq, l.Campaign)
 	}
+	if left, limited := b.Left(); limited && l.Amount > left {
+		return fmt.Errorf("line %d charges %d of a budget that has %d left", l.Seq, l.Amount, left)
+	}
+	b.Spent += l.Amount
+	a.budgets[l.Campaign] = b
 	a.decided[l.Key] = *l
 	a.spent[l.Campaign] += l.Amount
 	a.walletSpent[l.Wallet] += l.Amount

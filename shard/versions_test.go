@@ -44,7 +44,7 @@ func TestAChargeIsNoConflict(t *testing.T) {
 	now, _ := m.Queries().Campaign(m.campaign.ID)
 	expect(t, "spent", now.Money.Spent, micros(60))
 	expect(t, "a change", result(t, m.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
-		Campaign: m.campaign.ID, Marketplace: 1, Active: new(false), Expect: command.ExpectCampaign(&seen.Campaign, 0x7fff),
+		Campaign: m.campaign.ID, Marketplace: 1, Active: new(false), Expect: command.ExpectCampaign(&seen.Campaign, command.MembersDates|command.MembersStatus|command.MembersDocument),
 	}))).Refusal, command.Done)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // adjusts remembers wallet adjustments and the opening of accounts by their request ids: those of the last 24 hours
-// and, from LevelRequests on, at least the newest event.RequestsKept. They are dropped in whole hours.
+// and at least the newest event.RequestsKept. They are dropped in whole hours.
 type adjusts struct {
 	balances map[ids.UUID]money.Micros
 	hours    map[uint32]*adjustHour
@@ -43,7 +43,7 @@ func (m *Machine) purgeAdjusts() {
 	horizon := event.BucketOf(m.state.now - event.RequestMillis)
 	for _, hour := range slices.Sorted(maps.Keys(m.adjusts.hours)) {
 		h := m.adjusts.hours[hour]
-		if hour >= horizon || len(m.adjusts.balances)-len(h.requests) < m.requestsKept() {
+		if hour >= horizon || len(m.adjusts.balances)-len(h.requests) < event.RequestsKept {
 			return
 		}
 		m.digest ^= h.xor
@@ -54,14 +54,6 @@ func (m *Machine) purgeAdjusts() {
 		}
 		delete(m.adjusts.hours, hour)
 	}
-}
-
-// requestsKept returns how many of the newest requests are remembered regardless of their age.
-func (m *Machine) requestsKept() int {
-	if m.state.level < command.LevelRequests {
-		return 0
-	}
-	return event.RequestsKept
 }
 
 // adjustWallet adds an amount to a wallet, once per request id.

@@ -22,8 +22,7 @@ const (
 // Levels is how a Cluster learns about feature levels: a leader raises its group to the level that every member
 // supports, and commands that a group does not support yet are refused.
 type Levels struct {
-	// Supported asks a node, which may be this one, for the newest level that its binary supports; 0: a binary from
-	// before there were levels.
+	// Supported asks a node, which may be this one, for the newest level that its binary supports.
 	Supported func(ctx context.Context, node string) (command.Level, error)
 	// Reached reads the level of a group from this node's replica.
 	Reached func(ids.Group) (command.Level, error)
@@ -65,7 +64,7 @@ func (l *levels) level(g ids.Group) command.Level {
 // too many commands, never too few.
 func (l *levels) check(g ids.Group, cmd []byte) error {
 	needs, known := command.Needs(cmd)
-	if needs == command.LevelNone && known {
+	if needs == command.LevelFormat1 && known {
 		return nil
 	}
 	if reached := l.level(g); needs > reached || !known {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestCommonLevelIsTheLowest(t *testing.T) {
-	known := map[string]command.Level{"new": command.LevelNewest, "newer": command.LevelNewest + 5, "old": command.LevelNone}
+	known := map[string]command.Level{"new": command.LevelNewest, "newer": command.LevelNewest + 5, "old": command.LevelFormat1}
 	l := newLevels(Levels{Supported: func(_ context.Context, node string) (command.Level, error) {
 		if level, there := known[node]; there {
 			return level, nil
@@ -23,8 +23,8 @@ func TestCommonLevelIsTheLowest(t *testing.T) {
 	}{
 		{nil, command.LevelNewest},
 		{[]string{"new", "newer"}, command.LevelNewest},
-		{[]string{"new", "old"}, command.LevelNone},
-		{[]string{"newer", "away"}, command.LevelNone},
+		{[]string{"new", "old"}, command.LevelFormat1},
+		{[]string{"newer", "away"}, command.LevelFormat1},
 	} {
 		if got := l.common(t.Context(), x.nodes); got != x.want {
 			t.Errorf("%v: %d, want %d", x.nodes, got, x.want)
@@ -33,7 +33,7 @@ func TestCommonLevelIsTheLowest(t *testing.T) {
 }
 
 func TestCommandsWaitForTheirLevel(t *testing.T) {
-	level, fails := command.LevelNone, false
+	level, fails := command.LevelFormat1, false
 	reads := 0
 	l := newLevels(Levels{Reached: func(ids.Group) (command.Level, error) {
 		reads++
@@ -50,14 +50,14 @@ func TestCommandsWaitForTheirLevel(t *testing.T) {
 	if err := l.check(1, future); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a command that this binary cannot read: %v", err)
 	}
-	if l.level(1) != command.LevelNone {
+	if l.level(1) != command.LevelFormat1 {
 		t.Error("a level that was not reached")
 	}
 	level = command.LevelNewest
 	if l.level(1) != command.LevelNewest {
 		t.Error("the level was reached")
 	}
-	fails, level = true, command.LevelNone
+	fails, level = true, command.LevelFormat1
 	before := reads
 	if l.level(1) != command.LevelNewest || reads != before {
 		t.Error("a level never goes back, and the newest is not read again")

@@ -23,16 +23,15 @@ import (
 const (
 	group    = 1
 	newLevel = command.LevelNewest
-	oldLevel = command.LevelAttempts - 1
+	oldLevel = command.LevelCampaignRules - 1
 )
 
 // mixedCluster is a cluster whose nodes run binaries of different versions. The old binary is this one, restricted to
 // an older feature level: it fails the test when it receives a newer command.
 type mixedCluster struct {
 	*testing.T
-	c           *raftstoretest.Cluster
-	nodes       map[int]*member
-	lastAttempt byte // Number of the last attempt.
+	c     *raftstoretest.Cluster
+	nodes map[int]*member
 }
 
 type member struct {
@@ -198,18 +197,11 @@ func (f *mixedCluster) level(when string, want command.Level) {
 	}
 }
 
-// change proposes a change of the catalog at a node, with an attempt id or without.
-func (f *mixedCluster) change(i int, attempted bool) error {
+// change proposes a change at a node: of the marks of vendors, which needs the new level, or of the catalog.
+func (f *mixedCluster) change(i int, needsNew bool) error {
 	cmd := command.AppendDeleteCatalog(nil, time.Now().UnixMilli(), &command.DeleteCatalog{Marketplace: 1})
-	if attempted {
-		f.lastAttempt++
-		a := command.Attempt{ID: [16]byte{f.lastAttempt}}
-		store, _ := f.c.Store(i)
-		_ = store.Group(group).Read(func(r raftstore.Reader) error { // Fails when the store is closed.
-			a.Seen, _ = shard.Queries{R: r}.Turn()
-			return nil
-		})
-		cmd = command.AppendAttempt(cmd, a)
+	if needsNew {
+		cmd = command.AppendMarkVendors(nil, time.Now().UnixMilli(), &command.MarkVendors{Marketplace: 1})
 	}
 	answer, err := f.nodes[i].cluster.Propose(f.Context(), group, cmd)
 	if err == nil && command.Refusal(answer[0]) != command.Done {

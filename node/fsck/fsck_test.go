@@ -267,17 +267,14 @@ func charged(v []byte) bool {
 	return (v[8] == 1 || v[8] == 2) && binary.LittleEndian.Uint64(v[57:]) > 0
 }
 
-// marksOf returns the marks of a stored wallet, which follow marketplace, vendor and name.
-func marksOf(v []byte) byte {
-	vendor := int(v[2])
-	return v[2+1+vendor+1+int(v[2+1+vendor])]
+// plainWallet reports whether a stored wallet, which ends with transferred i64, an empty currency and emptied u32, took
+// part in no transfer.
+func plainWallet(v []byte) bool {
+	return v[len(v)-5] == 0 && binary.LittleEndian.Uint64(v[len(v)-13:]) == 0
 }
 
-func plainWallet(v []byte) bool { return marksOf(v)&2 == 0 }
-
-// movedWallet reports whether a wallet has the later members and no currency: 8 bytes of transfers, an empty text, 4
-// bytes.
-func movedWallet(v []byte) bool { return marksOf(v)&2 != 0 && v[len(v)-5] == 0 }
+// movedWallet reports whether a wallet has received or sent transfers.
+func movedWallet(v []byte) bool { return v[len(v)-5] == 0 && !plainWallet(v) }
 
 // TestFindsForgeries plants what a defect of the machine or an attacker could leave: the hashes are right, the balances
 // are not.
@@ -336,9 +333,9 @@ func TestFindsForgeries(t *testing.T) {
 		"the last line dropped": {func(f *forge) {
 			f.set(lineKey(binary.LittleEndian.Uint64(f.get("\x02")[24:])), nil)
 		}, "ends at line"},
-		"a wallet's balance":           {func(f *forge) { f.add(f.first(tableWallet, plainWallet), -32, 1) }, "holds"},
-		"a wallet's deposits":          {func(f *forge) { f.add(f.first(tableWallet, plainWallet), -24, 1) }, "deposited"},
-		"a wallet's charges":           {func(f *forge) { f.add(f.first(tableWallet, plainWallet), -16, 1) }, "spent"},
+		"a wallet's balance":           {func(f *forge) { f.add(f.first(tableWallet, plainWallet), -45, 1) }, "holds"},
+		"a wallet's deposits":          {func(f *forge) { f.add(f.first(tableWallet, plainWallet), -37, 1) }, "deposited"},
+		"a wallet's charges":           {func(f *forge) { f.add(f.first(tableWallet, plainWallet), -29, 1) }, "spent"},
 		"a wallet's transfers":         {func(f *forge) { f.add(f.first(tableWallet, movedWallet), -13, 1) }, "by transfers"},
 		"a transfer of another amount": {func(f *forge) { f.add(f.first(tableTransfer, nil), 34, 1) }, "its record of state"},
 		"a transfer that came twice, chain forged": {func(f *forge) {
@@ -366,7 +363,7 @@ func TestFindsForgeries(t *testing.T) {
 		"a campaign's budget":          {func(f *forge) { f.add(f.first(tableBudget, nil), 0, 1) }, "its budget is"},
 		"a counter of charged clicks":  {func(f *forge) { f.set(f.first(tableCell, nil), []byte{2, 2, 2, 2, 2, 2}) }, "the lines say"},
 		"a wallet that is not there": {func(f *forge) {
-			f.set(f.first(tableWallet, func(v []byte) bool { return plainWallet(v) && binary.LittleEndian.Uint64(v[len(v)-24:]) != 0 }), nil)
+			f.set(f.first(tableWallet, func(v []byte) bool { return plainWallet(v) && binary.LittleEndian.Uint64(v[len(v)-37:]) != 0 }), nil)
 		}, "does not exist"},
 		"a dedup key that is not there": {func(f *forge) { f.set(f.first(tableDedup, nil), nil) }, "the hour says"},
 		"a charge key without a line": {func(f *forge) {

@@ -25,9 +25,7 @@ func readHead(b []byte) (h head, ok bool) {
 	r.u64() // The last version of a record.
 	h.lastLine = r.u64()
 	h.chain = r.id()
-	if len(r.rest) > 0 {
-		h.level = r.u16()
-	}
+	h.level = r.u16()
 	return h, !r.bad
 }
 
@@ -38,20 +36,15 @@ type storedWallet struct {
 	transferred               int64
 }
 
-// walletMore marks a wallet that was stored with the members that were added later.
-const walletMore = 2
-
 func readWallet(b []byte) (w storedWallet, ok bool) {
 	r := reader{rest: b}
 	w.marketplace = r.u16()
 	w.vendor = r.text()
 	w.name = r.text()
-	marks := r.u8()
+	r.u8() // Whether it is the default wallet.
 	w.balance, w.deposited, w.spent = r.i64(), r.i64(), r.i64()
 	r.i64() // Created.
-	if marks&walletMore != 0 {
-		w.transferred = r.i64()
-	}
+	w.transferred = r.i64()
 	return w, !r.bad
 }
 

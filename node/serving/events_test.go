@@ -353,7 +353,7 @@ func (discard) Propose(_ context.Context, _ ids.Group, cmd []byte) ([]byte, erro
 // TestUnknownProductsAreMarked checks that the record of a purchase marks products that the catalog does not have, if the
 // feature level of the group allows it.
 func TestUnknownProductsAreMarked(t *testing.T) {
-	for _, level := range []command.Level{command.LevelWallets, command.LevelProducts} {
+	for _, level := range []command.Level{command.LevelFormat1, command.LevelProducts} {
 		node := servingtest.New(servingtest.Spec{Bids: 10})
 		deps := node.Deps
 		deps.Level = func(ids.Group) command.Level { return level }

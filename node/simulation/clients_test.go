@@ -250,9 +250,9 @@ func (c *client) redeliver() bool {
 
 // turn returns the idempotency turn of the group at any node, however far that lags.
 func (c *client) turn() (turn uint64, ok bool) {
-	ok = c.readLocal(func(b shard.Queries) (attempts bool) {
-		turn, attempts = b.Turn()
-		return attempts
+	ok = c.readLocal(func(b shard.Queries) bool {
+		turn = b.Turn()
+		return true
 	})
 	return turn, ok
 }

@@ -49,17 +49,19 @@ const attemptLen = 24 // Bytes that command.AppendAttempt adds.
 // commands; after an error any of them may be written, and the caller may write all of them again.
 func (t Tenant) Audit(ctx context.Context, entries []AuditEntry) error {
 	var some []command.Record
-	size := command.HeaderLen + attemptLen
+	empty := len(command.AppendPutRecords(nil, 0, &command.PutRecords{}))
+	const countLen = 1 // Bytes that the number of entries may need beyond that of none.
+	size := empty + countLen + attemptLen
 	for i := range entries {
 		entries[i].assignID()
 		entries[i].truncate()
 		next := entries[i].record(t.marketplace)
-		more := len(command.AppendPutRecords(nil, 0, &command.PutRecords{Records: []command.Record{next}})) - command.HeaderLen
+		more := len(command.AppendPutRecords(nil, 0, &command.PutRecords{Records: []command.Record{next}})) - empty
 		if len(some) == AuditBatch || len(some) > 0 && size+more > AuditCommandMax {
 			if err := t.putRecords(ctx, some); err != nil {
 				return err
 			}
-			some, size = nil, command.HeaderLen+attemptLen
+			some, size = nil, empty+countLen+attemptLen
 		}
 		some, size = append(some, next), size+more
 	}

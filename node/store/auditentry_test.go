@@ -26,7 +26,8 @@ func (s *sizes) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]byte,
 	return s.groups.ProposeAt(ctx, g, cmd)
 }
 
-// TestAuditCommands: entries go into as few commands as their bytes and number allow, and a command of exactly the most bytes is accepted.
+// TestAuditCommands: entries go into as few commands as their bytes and number allow, and a command of exactly the most
+// bytes is accepted. One byte is reserved for the number of entries.
 func TestAuditCommands(t *testing.T) {
 	w := managetest.New(t)
 	watched := &sizes{groups: w.Store.Groups}
@@ -50,18 +51,19 @@ func TestAuditCommands(t *testing.T) {
 		}
 		return entries
 	}
+	const most = store.AuditCommandMax - 1
 	one, two := sizesOf(some(1))[0], sizesOf(some(2))[0]
 	each := two - one
-	fit := (store.AuditCommandMax - (one - each)) / each
+	fit := (most - (one - each)) / each
 	entries := some(fit)
-	missing := store.AuditCommandMax - (one - each) - fit*each
+	missing := most - (one - each) - fit*each
 	for i := range entries { // Until the command is exactly full.
 		more := min(missing, store.AuditPathMax-path)
 		entries[i].Path += strings.Repeat("x", more)
 		missing -= more
 	}
-	if full := sizesOf(entries); fit >= store.AuditBatch || !slices.Equal(full, []int{store.AuditCommandMax}) {
-		t.Errorf("%d entries in commands of %v bytes, want one of %d", fit, full, store.AuditCommandMax)
+	if full := sizesOf(entries); fit >= store.AuditBatch || !slices.Equal(full, []int{most}) {
+		t.Errorf("%d entries in commands of %v bytes, want one of %d", fit, full, most)
 	}
 	entries[fit-1].Path += "x"
 	if over := sizesOf(entries); len(over) != 2 || max(over[0], over[1]) > store.AuditCommandMax {

@@ -101,7 +101,7 @@ func (t Tenant) ChangeCampaign(
 
 // dependentMembers returns the members whose present values a patch relies on, because a rule connects them with what it changes.
 // A new rule that connects members needs a line here. All other members are independent: changes of them hold in any order.
-func dependentMembers(p *command.PatchCampaign) (members uint16) {
+func dependentMembers(p *command.PatchCampaign) (members command.Members) {
 	if p.StartMillis != nil || p.EndMillis != nil { // The end must be after the start.
 		members |= command.MembersDates
 	}

@@ -113,7 +113,8 @@ func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]market.Vendo
 
 func vendorOf(id string, value []byte) (market.Vendor, error) {
 	d := command.NewDecoder(value)
-	v := d.Vendor()
+	var v market.Vendor
+	d.Vendor(&v)
 	if err := d.Err(); err != nil {
 		return v, fmt.Errorf("vendor %s: %w", id, err)
 	}

@@ -52,17 +52,15 @@ func (t Tenant) proposeOnce(ctx context.Context, g ids.Group, cmd []byte) ([]byt
 	return raw, nil
 }
 
-// addAttempt adds the attempt's id to a command, so that the state machine can tell the command from its repeats. While a node
-// of an older version keeps the group from accepting that, the command stays as it is.
+// addAttempt adds the attempt's id to a command, so that the state machine can tell the command from its repeats.
 func (t Tenant) addAttempt(g ids.Group, cmd []byte) ([]byte, error) {
 	var a command.Attempt
-	var may bool
 	err := t.store.Groups.Read(g, func(r shard.Reader) error {
-		a.Seen, may = shard.Queries{R: r}.Turn()
+		a.Seen = shard.Queries{R: r}.Turn()
 		return nil
 	})
-	if err != nil || !may {
-		return cmd, err
+	if err != nil {
+		return nil, err
 	}
 	_, _ = rand.Read(a.ID[:]) // crypto/rand never returns an error.
 	return command.AppendAttempt(cmd, a), nil

@@ -16,9 +16,9 @@ func (r *randomMarket) explain(t *testing.T, name string, v *market.View, tick *
 	t.Helper()
 	var res auction.Results
 	told := make([][auction.Reasons]uint32, len(queries))
-	fates := make([][]auction.BidExplanation, len(queries))
+	explanations := make([][]auction.BidExplanation, len(queries))
 	auction.Explain(v, tick, req, &res, &r.sc, func(i int, f *auction.BidExplanation) bool {
-		fates[i] = append(fates[i], *f)
+		explanations[i] = append(explanations[i], *f)
 		if !f.Won {
 			told[i][f.Reason]++
 			return true
@@ -33,12 +33,12 @@ func (r *randomMarket) explain(t *testing.T, name string, v *market.View, tick *
 		if got, want := outcomeOf(x), outcomeOf(&r.res.Results[i]); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s auction %d: explained %v, else %v", name, i, got, want)
 		}
-		if told[i] != x.Lost || len(fates[i]) < len(x.Winners) {
+		if told[i] != x.Lost || len(explanations[i]) < len(x.Winners) {
 			t.Errorf("%s auction %d: %+v\ntold %v\nlost %v", name, i, q, told[i], x.Lost)
 			return
 		}
-		for j := range fates[i] {
-			if f := &fates[i][j]; f.Needed > 0 && r.IntN(4) == 0 && !r.needed(q, f, tick, tick.Seq+uint64(i)) {
+		for j := range explanations[i] {
+			if f := &explanations[i][j]; f.Needed > 0 && r.IntN(4) == 0 && !r.needed(q, f, tick, tick.Seq+uint64(i)) {
 				t.Errorf("%s auction %d: %+v\nneeds something else: %+v", name, i, q, f)
 				return
 			}
@@ -112,7 +112,7 @@ func TestExplain(t *testing.T) {
 			return told < enough
 		})
 		if told != enough {
-			t.Errorf("%d fates were told after %d were enough", told, enough)
+			t.Errorf("%d explanations came after %d were enough", told, enough)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (w *modelMarket) loses(q query, c *campaign, b *market.Bid, t *auction.Para
 func (w *modelMarket) gateMoney(q query, c *campaign, b *market.Bid, t *auction.Params, amount money.Micros) (money.Micros, auction.Reason, bool) {
 	floor := w.floor(q, c.Charge, b)
 	local := t.NowMillis + int64(t.OffsetSeconds)*1000
-	paced, spared := c.applyPacing(amount, floor, money.PerMinor(w.settings.CurrencyExponent), t)
+	paced, passes := c.applyPacing(amount, floor, money.PerMinor(w.settings.CurrencyExponent), t)
 	switch {
 	case amount <= floor:
 		return 0, auction.Reserve, true
@@ -113,7 +113,7 @@ func (w *modelMarket) gateMoney(q query, c *campaign, b *market.Bid, t *auction.
 		return 0, auction.Budget, true
 	case c.wallet <= 0:
 		return 0, auction.Wallet, true
-	case !spared:
+	case !passes:
 		return 0, auction.Pacing, true
 	case q.user != 0 && slices.ContainsFunc(c.Caps, func(x market.Cap) bool { return w.exposures[frequencyQuery(q.user, c, b, x, local)] >= x.Limit }):
 		return 0, auction.Frequency, true
@@ -227,8 +227,8 @@ func (c *campaign) applyPacing(amount, floor, minor money.Micros, t *auction.Par
 		shaded = least
 	}
 	seed := market.Mix(uint64(t.Marketplace)<<48|uint64(t.Node)<<32|uint64(t.Epoch), t.Seq)
-	drawn := market.Mix(seed^0x9e3779b97f4a7c15, uint64(c.Group)<<32|uint64(c.Ordinal)) >> 32
-	return shaded, pass == 1<<32-1 || drawn < pass
+	sample := market.Mix(seed^0x9e3779b97f4a7c15, uint64(c.Group)<<32|uint64(c.Ordinal)) >> 32
+	return shaded, pass == 1<<32-1 || sample < pass
 }
 
 func (w *modelMarket) triggered(q query, c *campaign, b *market.Bid) bool {

@@ -33,16 +33,16 @@ func TestAgreesWithModel(t *testing.T) {
 	}
 	var seen tally
 	t.Run("", func(t *testing.T) {
-		for _, x := range []struct{ products, worlds, rounds, changes int }{
-			{products: 3, worlds: 255, rounds: 210, changes: 3},
-			{products: 6, worlds: 60, rounds: 150, changes: 4},
-			{products: 25, worlds: 12, rounds: 60, changes: 6},
-			{products: 120, worlds: 2, rounds: 25, changes: 20},
-			{products: 2500, worlds: 1, rounds: 20, changes: 4000}, // Enough to grow every table and compact every arena.
+		for _, x := range []struct{ products, markets, rounds, changes int }{
+			{products: 3, markets: 255, rounds: 210, changes: 3},
+			{products: 6, markets: 60, rounds: 150, changes: 4},
+			{products: 25, markets: 12, rounds: 60, changes: 6},
+			{products: 120, markets: 2, rounds: 25, changes: 20},
+			{products: 2500, markets: 1, rounds: 20, changes: 4000}, // Enough to grow every table and compact every arena.
 		} {
 			t.Run(fmt.Sprint("products=", x.products), func(t *testing.T) {
 				t.Parallel()
-				for seed := range max(1, x.worlds*times/part) {
+				for seed := range max(1, x.markets*times/part) {
 					r := newRandomMarket(uint64(seed), x.products)
 					for round := range x.rounds {
 						r.round(t, fmt.Sprintf("seed %d round %d", seed, round), x.changes)

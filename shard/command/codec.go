@@ -12,18 +12,20 @@ import (
 // more memory than the length of the input. After the first error every read returns the zero value, and Err reports
 // the error. The counterpart is encoding/binary (little-endian) and the Append functions below.
 type Decoder struct {
-	rest            []byte
-	bad             bool
-	baseMembersOnly bool // The encoding is one whose values have no later members (later_members.go).
+	rest    []byte
+	bad     bool
+	ofLevel bool  // The input is a command, which states its level.
+	level   Level // The level that the command states.
+	needs   Level // The highest level of the members read so far.
 }
 
 // NewDecoder returns a Decoder for b. OWNERSHIP: the results of Bytes and Rest alias b.
 func NewDecoder(b []byte) Decoder { return Decoder{rest: b} }
 
-// Err returns ErrUnreadable when a field was missing, malformed or out of range, or when bytes are left over, and nil
-// otherwise.
+// Err returns ErrUnreadable when a field was missing, malformed or out of range, when bytes are left over, or when a
+// command states another level than its members need. Otherwise it returns nil.
 func (d *Decoder) Err() error {
-	if d.bad || len(d.rest) != 0 {
+	if d.bad || len(d.rest) != 0 || d.ofLevel && d.level != d.needs {
 		return ErrUnreadable
 	}
 	return nil

@@ -1,5 +1,6 @@
-// Package command defines the commands that change the replicated state, and their encoding with version, time and
-// checksum. Package shard applies them.
+// Package command defines the commands that change the replicated state, and their encoding with level, time and
+// checksum. Package shard applies them. Each command and stored value has a table with one row for each member
+// (table.go); only events have a codec of their own, because they are hot. FORMAT.md is generated from the tables.
 //
 // Kinds and result codes are append only. A command carries the time and all ids that it needs, so that every replica
 // applies it alike. A command whose outcome is unknown is repeated with the same bytes.
@@ -41,20 +42,6 @@ const (
 	OpMarkVendors       // Says in the group of vendors that the catalog does not have them any more, or has them again.
 )
 
-// Advance advances a group's clock. Periods lists the current local budget periods of marketplaces; a period never goes
-// back.
-type Advance struct {
-	Periods []Periods
-}
-
-// Periods are the numbers of the current budget periods of one marketplace, in its time zone.
-type Periods struct {
-	Marketplace uint16
-	Day         uint32 // Days since 1970-01-01 of the local date.
-	Week        uint32 // Monday-based weeks: (Day+3)/7.
-	Month       uint32 // Year*12 + month.
-}
-
 // Events holds the events of one request that one group stores.
 type Events struct {
 	Marketplace uint16
@@ -92,114 +79,4 @@ type PurchaseItem struct {
 	// Unknown says that the marketplace's catalog did not contain the product when the event was received. A command with
 	// such an item needs LevelProducts.
 	Unknown bool
-}
-
-// Bootstrap is the first command of a cluster. It does nothing when the group already has secrets or the marketplace.
-type Bootstrap struct {
-	Marketplace market.Marketplace
-	Secrets     Secrets
-	Keys        []Record // API keys.
-}
-
-// PutCategories adds or replaces categories, all or nothing. It is refused as Cycle when a category would be its own
-// ancestor.
-type PutCategories struct {
-	Marketplace uint16
-	Categories  []market.Category
-}
-
-// PutProducts adds or replaces products, all or nothing.
-type PutProducts struct {
-	Marketplace uint16
-	Products    []market.Product
-}
-
-// DeleteCatalog removes catalog items; unknown ids are ignored.
-type DeleteCatalog struct {
-	Marketplace uint16
-	Products    []string
-	Categories  []string
-}
-
-// AdjustWallet adds an amount to a vendor's wallet, and creates the default wallet if it does not exist.
-type AdjustWallet struct {
-	Request     ids.UUID // It is applied once per request id, which is remembered for at least 24 hours.
-	Marketplace uint16
-	VendorID    string
-	Wallet      ids.UUID     // Zero: the default wallet.
-	Amount      money.Micros // Not 0.
-	Strict      bool         // Refuses a negative balance as InsufficientBalance.
-	Description string
-}
-
-// CreateCampaign adds a campaign with its bids. Apply assigns the ordinals. A repeat with the same campaign id changes
-// nothing and gets the same answer.
-type CreateCampaign struct {
-	Campaign market.Campaign
-	Bids     []market.Bid
-}
-
-// PatchCampaign replaces members of a campaign. A nil member is not changed.
-type PatchCampaign struct {
-	Campaign    ids.UUID
-	Marketplace uint16
-	// Expect names the members whose values the proposer has read and based the change on. When they have other values
-	// now, the command is refused as Conflict and changes nothing.
-	Expect          Expectation
-	Name            *string
-	Active          *bool
-	StartMillis     *int64
-	EndMillis       *int64 // 0 removes the end.
-	Budget          *money.Micros
-	Period          *market.Period
-	TargetROASMilli *uint32
-	Status          *market.Status // Terminated is final.
-	StatusUpdatedBy *string
-	Price           *market.PriceRule
-	Document        []byte
-	Products        *[]string
-	Segments        *market.SegmentRules // Replaces all segment rules.
-	Schedule        *[]uint16            // An empty schedule removes it.
-	Caps            *[]market.Cap
-	Wallet          *ids.UUID // The wallet that pays from now on; past charges stay with the old one.
-}
-
-// PutBids adds bids to a campaign or replaces amount, state, triggers and location of existing bids, all or nothing.
-type PutBids struct {
-	Campaign    ids.UUID
-	Marketplace uint16
-	Bids        []market.Bid
-}
-
-// StageSegment stages one piece of an upload. Pieces are numbered from 0, and the users of all pieces together ascend
-// without repeats; the proposer sorts them. An upload that is not committed is dropped one to two hours after its last
-// piece.
-type StageSegment struct {
-	Marketplace uint16
-	Segment     string   // External id of the segment.
-	Upload      ids.UUID // The same id in all pieces and in the commit.
-	Piece       uint32
-	Users       []uint64 // Keyed hashes of user ids, at most market.SegmentChunkMax.
-}
-
-// SegmentAction is what an upload does to a segment.
-type SegmentAction uint8
-
-// The actions. Append only.
-const (
-	SegmentAdd SegmentAction = iota
-	SegmentRemove
-	SegmentReplace
-	SegmentDrop // Deletes the segment; the upload has no pieces.
-	segmentActions
-)
-
-// CommitSegment applies the pieces of an upload in one step. A repeat gets the same answer, except that a repeated
-// SegmentDrop reports that nothing was removed.
-type CommitSegment struct {
-	Marketplace uint16
-	Segment     string
-	Upload      ids.UUID
-	Pieces      uint32 // Number of pieces; refused as NotFound unless all of them are staged.
-	Action      SegmentAction
 }

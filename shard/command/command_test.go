@@ -293,9 +293,9 @@ func readAny(cmd []byte) error {
 func TestNewerCommandsAreReported(t *testing.T) {
 	for name, change := range map[string]func(cmd []byte){
 		"version": func(cmd []byte) { cmd[0] = Version + 1 },
-		"op":      func(cmd []byte) { cmd[1] = byte(len(encodings)) },
+		"op":      func(cmd []byte) { cmd[1] = byte(len(introduced)) },
 		"flag":    func(cmd []byte) { cmd[2] = 2 },
-		"flags":   func(cmd []byte) { cmd[3] = 1 },
+		"level":   func(cmd []byte) { cmd[levelAt] = byte(LevelNewest) + 1 },
 		"attempt": func(cmd []byte) { cmd[2] = flagAttempt }, // On a command that cannot be an attempt.
 	} {
 		cmd := AppendNoop(nil, now)
@@ -310,9 +310,8 @@ func TestNewerCommandsAreReported(t *testing.T) {
 	}
 }
 
-// Only commands whose repeat could do harm may be attempts. An attempt needs LevelAttempts, or the level of its
-// encoding if that is higher.
-func TestAttemptsNeedTheirLevel(t *testing.T) {
+// Only commands whose repeat could do harm may be attempts. An attempt needs the level of its command.
+func TestAttempts(t *testing.T) {
 	for _, x := range commands {
 		c, err := Open(x.cmd)
 		if err != nil || c.Attempted {
@@ -327,7 +326,7 @@ func TestAttemptsNeedTheirLevel(t *testing.T) {
 			continue
 		}
 		got, err := Open(cmd)
-		if err != nil || !known || needs != max(c.Needs, LevelAttempts) || got.Needs != needs {
+		if err != nil || !known || needs != c.Needs || got.Needs != needs {
 			t.Errorf("%s as an attempt: %v, needs %d and %d, known %t", x.name, err, needs, got.Needs, known)
 		}
 		value, err := x.read(&got)
@@ -338,11 +337,11 @@ func TestAttemptsNeedTheirLevel(t *testing.T) {
 }
 
 func TestEveryCommandHasAnEncoding(t *testing.T) {
-	for op := OpNoop; op <= OpSetFeature; op++ { // The kinds of the first level.
+	for op := OpNoop; op <= OpSetFeature; op++ {
 		cmd := seal(append([]byte{Version, byte(op)}, make([]byte, HeaderLen-2)...), 0)
 		c, err := Open(cmd)
 		needs, known := Needs(cmd)
-		if err != nil || c.Op != op || c.Version != Version || c.Needs != LevelNone || !known || needs != LevelNone {
+		if err != nil || c.Op != op || c.Needs != LevelFormat1 || !known || needs != LevelFormat1 {
 			t.Errorf("operation %d: %+v, %v; needs %d, known %t", op, c, err, needs, known)
 		}
 	}
@@ -374,10 +373,14 @@ func TestAnswersReadBack(t *testing.T) {
 
 func FuzzCommand(f *testing.F) {
 	for _, x := range commands {
-		f.Add(x.cmd[1], x.cmd[4], x.cmd[HeaderLen:])
+		f.Add(x.cmd[1], x.cmd[levelAt], x.cmd[4], x.cmd[HeaderLen:])
 	}
-	f.Fuzz(func(t *testing.T, op, count byte, body []byte) {
-		cmd, at := begin(nil, Op(op), now, int(count))
+	f.Fuzz(func(t *testing.T, op, level, count byte, body []byte) {
+		cmd, at := begin(nil, OpNoop, now, int(count))
+		cmd[1] = op
+		if int(op) < len(introduced) {
+			cmd[levelAt] = max(byte(introduced[op]), level%byte(LevelNewest+1))
+		}
 		cmd = seal(append(cmd, body...), at)
 		c, err := Open(cmd)
 		if err != nil {

@@ -19,12 +19,9 @@ const (
 	hasExternal = 1 << iota
 	hasEntity
 	hasItems
-	hasUnknown // Version 2 only: after the items, one bit for each item says whether it is unknown.
+	hasUnknown // From LevelProducts on: after the items, one bit for each item says whether it is unknown.
 	eventFlags = hasExternal | hasEntity | hasItems
 )
-
-// unknownVersion is the encoding version of an Events command with unknown products.
-const unknownVersion = 2
 
 // AppendEvents appends an Events command.
 func AppendEvents(dst []byte, nowMillis int64, e *Events) []byte {
@@ -33,7 +30,7 @@ func AppendEvents(dst []byte, nowMillis int64, e *Events) []byte {
 	for i := range e.Records {
 		dst = appendEventRecord(dst, &e.Records[i])
 		if hasUnknownItem(&e.Records[i]) {
-			dst[at] = unknownVersion
+			dst[at+levelAt] = byte(LevelProducts)
 		}
 	}
 	return seal(dst, at)
@@ -131,15 +128,16 @@ func ReadEvents(c *Command, e *Events) error {
 		e.Records = append(e.Records[:cap(e.Records)], make([]EventRecord, n-cap(e.Records))...)
 	}
 	e.Records = e.Records[:n]
-	flags, some := byte(eventFlags), c.Version < unknownVersion
-	if c.Version >= unknownVersion {
+	flags, some := byte(eventFlags), c.Needs != LevelProducts
+	if c.Needs == LevelProducts {
 		flags |= hasUnknown
 	}
 	for i := range e.Records {
 		readEventRecord(&d, &e.Records[i], flags)
 		some = some || hasUnknownItem(&e.Records[i])
 	}
-	if !some { // A command without unknown items must have version 1, so that it has only one encoding.
+	// A command without unknown items must have the first level, so that it has only one encoding.
+	if !some || c.Needs != LevelFormat1 && c.Needs != LevelProducts {
 		d.Fail()
 	}
 	return d.Err()

@@ -6,12 +6,19 @@ import (
 	"hash/crc32"
 )
 
-// Version is the first version of every command's encoding. The table encodings lists the later ones.
+// Version is the version of the header.
 const Version = 1
 
-// HeaderLen is the length of the header: ver u8, op u8, flags u16, count u32, now i64, crc32c u32, little-endian. The
-// checksum covers the whole command except the checksum itself.
+// HeaderLen is the length of the header: version u8, op u8, flags u8, level u8, count u32, now i64, crc32c u32,
+// little-endian. level is the feature level from which the command may be proposed. The checksum covers the whole
+// command except the checksum itself.
 const HeaderLen = 20
+
+// The offsets of single bytes in the header.
+const (
+	flagsAt = 2
+	levelAt = 3
+)
 
 // Errors of reading a command.
 var (
@@ -28,9 +35,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // OWNERSHIP: it aliases the bytes it was opened from.
 type Command struct {
 	Op        Op
-	Version   uint8   // Version of the body's encoding.
-	Needs     Level   // The feature level from which the encoding may be used.
-	Count     uint32  // Number of elements of the command's list; 0 for commands without a list.
+	Needs     Level   // The feature level from which the command may be proposed.
+	Count     uint32  // Number of records of an Events command, and of users of a StageSegment.
 	NowMillis int64   // The proposer's clock in Unix milliseconds.
 	Attempted bool    // The command is an attempt.
 	Attempt   Attempt // Set if Attempted.
@@ -46,13 +52,15 @@ func Open(cmd []byte) (Command, error) {
 	if !known {
 		return Command{}, ErrUnknownVersion
 	}
+	if needs < introduced[cmd[1]] {
+		return Command{}, ErrUnreadable
+	}
 	c := Command{
 		Op:        Op(cmd[1]),
-		Version:   cmd[0],
 		Needs:     needs,
 		Count:     binary.LittleEndian.Uint32(cmd[4:]),
 		NowMillis: int64(binary.LittleEndian.Uint64(cmd[8:])), //nolint:gosec // two's complement both ways.
-		Attempted: cmd[2] == flagAttempt,
+		Attempted: cmd[flagsAt] == flagAttempt,
 		body:      cmd[HeaderLen:],
 	}
 	if c.Attempted {
@@ -72,7 +80,7 @@ func checksum(cmd []byte) uint32 {
 // begin appends a header without a checksum. seal sets the checksum once the body is complete.
 func begin(dst []byte, op Op, nowMillis int64, count int) (out []byte, at int) {
 	at = len(dst)
-	dst = append(dst, Version, byte(op), 0, 0)
+	dst = append(dst, Version, byte(op), 0, byte(introduced[op]))
 	dst = binary.LittleEndian.AppendUint32(dst, clampU32(count))
 	dst = appendI64(dst, nowMillis)
 	return append(dst, 0, 0, 0, 0), at
@@ -83,20 +91,16 @@ func seal(dst []byte, at int) []byte {
 	return dst
 }
 
-// moreVersion is the encoding version of a command that carries later members (later_members.go).
-const moreVersion = 2
-
-// sealMore is seal for a command that may carry later members; more says whether it does.
-func sealMore(dst []byte, at int, more bool) []byte {
-	if more {
-		dst[at] = moreVersion
-	}
+// sealAt is seal for a command whose members need a level.
+func sealAt(dst []byte, at int, needs Level) []byte {
+	dst[at+levelAt] = max(dst[at+levelAt], byte(needs)) //nolint:gosec // LevelNewest fits a byte.
 	return seal(dst, at)
 }
 
-// decoder returns a Decoder for the body of a command that may carry later members.
+// decoder returns a Decoder for the body of a command. Its Err fails when the members need another level than the
+// header states, so that a command has only one encoding.
 func (c *Command) decoder() Decoder {
-	return Decoder{rest: c.body, baseMembersOnly: c.Version < moreVersion}
+	return Decoder{rest: c.body, ofLevel: true, level: c.Needs, needs: introduced[c.Op]}
 }
 
 // list returns the number of elements that follow in the body, each of at least size bytes, or fails when the body is

@@ -10,50 +10,38 @@ import "encoding/binary"
 // INVARIANT: a group's level never goes back.
 type Level uint16
 
-// The levels. Append only.
+// LevelFormat1 is the level of a new group: format 1, with everything that no later level names. The numbers 1 to 5 are
+// not used.
+const LevelFormat1 Level = 0
+
+// The later levels. Append only.
 const (
-	// LevelNone is the level of a group before its first SetFeature.
-	LevelNone Level = iota
-	// LevelBudgetLines adds the budgets and billing modes in force to the journal, so that the journal alone can be
-	// verified.
-	LevelBudgetLines
-	// LevelAds adds banners, sponsored brands, keywords, targeting and segments: the members of later_members.go, the
-	// keyword triggers, and the commands of segments.go.
-	LevelAds
-	// LevelRequests keeps the newest request ids of wallet adjustments regardless of the state clock, so that a repeated
-	// deposit is not applied twice after the clock has jumped ahead.
-	LevelRequests
-	// LevelAttempts adds Attempt to management commands, so that a repeat gets the first answer and is not applied again.
-	LevelAttempts
-	// LevelWallets adds further wallets of a vendor, ledger accounts, transfers between all of them, campaigns that change
-	// their wallet, and reminders of emptied wallets (wallets.go).
-	LevelWallets
 	// LevelProducts adds to an event which of its products are not in the catalog, so that a group can bound the number of
 	// such products that it counts one by one.
-	LevelProducts
+	LevelProducts Level = iota + 6
 	// LevelVersions prevents that two management writes to the same campaign, bid, product or settings undo one another:
 	// changes are applied member by member, and a change based on values that have changed since is refused (versions.go).
 	LevelVersions
-	// LevelCampaignRules lets the state machine refuse what costs money without bounds: a CPA campaign without a total budget, and a
-	// campaign of a vendor that is not in the catalog any more (vendors.go).
+	// LevelCampaignRules lets the state machine refuse what costs money without bounds: a CPA campaign without a total
+	// budget, and a campaign of a vendor that is not in the catalog any more (vendors.go).
 	LevelCampaignRules
 )
 
 // LevelNewest is the highest level that this binary knows.
 const LevelNewest = LevelCampaignRules
 
-// encodings holds, for each command and each version of its encoding from 1 on, the level from which it may be used.
-// Append only: an encoding that was ever used must be readable for ever.
-var encodings = [...][]Level{
-	OpNoop: {LevelNone}, OpAdvance: {LevelNone}, OpEvents: {LevelNone, LevelProducts}, OpBootstrap: {LevelNone},
-	OpPutMarketplace: {LevelNone, LevelAds, LevelVersions}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone},
-	OpPutProducts: {LevelNone, LevelAds}, OpDeleteCatalog: {LevelNone}, OpAdjustWallet: {LevelNone},
-	OpCreateCampaign: {LevelNone, LevelAds}, OpPatchCampaign: {LevelNone, LevelAds, LevelWallets, LevelVersions},
-	OpPutBids:    {LevelNone, LevelAds},
-	OpSetFeature: {LevelNone}, OpStageSegment: {LevelAds}, OpCommitSegment: {LevelAds},
-	OpOpenAccount: {LevelWallets}, OpTransfer: {LevelWallets}, OpForgetEmptied: {LevelWallets},
-	OpPatchBid: {LevelVersions}, OpPatchProducts: {LevelVersions},
-	OpMarkVendors: {LevelCampaignRules},
+const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
+
+// introduced holds, for each command, the level from which it may be proposed. A member that a later level adds to a
+// command has its level in a table. Append only: an encoding that was ever used must be readable for ever.
+var introduced = [...]Level{
+	OpNoop: LevelFormat1, OpAdvance: LevelFormat1, OpEvents: LevelFormat1, OpBootstrap: LevelFormat1,
+	OpPutMarketplace: LevelFormat1, OpPutRecords: LevelFormat1, OpPutCategories: LevelFormat1, OpPutProducts: LevelFormat1,
+	OpDeleteCatalog: LevelFormat1, OpAdjustWallet: LevelFormat1, OpCreateCampaign: LevelFormat1,
+	OpPatchCampaign: LevelFormat1, OpPutBids: LevelFormat1, OpSetFeature: LevelFormat1, OpStageSegment: LevelFormat1,
+	OpCommitSegment: LevelFormat1, OpOpenAccount: LevelFormat1, OpTransfer: LevelFormat1, OpForgetEmptied: LevelFormat1,
+	OpPatchBid: LevelVersions, OpPatchProducts: LevelVersions,
+	OpMarkVendors: LevelCampaignRules,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.
@@ -66,20 +54,15 @@ func Needs(cmd []byte) (needs Level, known bool) {
 
 // needsOf is Needs for a command of at least HeaderLen bytes.
 func needsOf(cmd []byte) (needs Level, known bool) {
-	version, op := int(cmd[0]), int(cmd[1])
-	if op >= len(encodings) || version == 0 || version > len(encodings[op]) {
+	op, flags, needs := Op(cmd[1]), cmd[flagsAt], Level(cmd[levelAt])
+	switch {
+	case cmd[0] != Version, op == 0, int(op) >= len(introduced), needs > LevelNewest:
 		return 0, false
-	}
-	flags := binary.LittleEndian.Uint16(cmd[2:])
-	if flags != 0 && (flags != flagAttempt || !Op(op).mayBeAttempt()) {
+	case flags != 0 && (flags != flagAttempt || !op.mayBeAttempt()):
 		return 0, false
-	}
-	if Op(op) == OpSetFeature && len(cmd) == HeaderLen+2 && Level(binary.LittleEndian.Uint16(cmd[HeaderLen:])) > LevelNewest {
+	case op == OpSetFeature && len(cmd) >= HeaderLen+2 &&
+		Level(binary.LittleEndian.Uint16(cmd[HeaderLen:])) > LevelNewest:
 		return 0, false
-	}
-	needs = encodings[op][version-1]
-	if flags == flagAttempt {
-		needs = max(needs, LevelAttempts)
 	}
 	return needs, true
 }
@@ -87,15 +70,14 @@ func needsOf(cmd []byte) (needs Level, known bool) {
 // SetFeature raises the feature level of a group. It changes nothing when the group has already reached the level.
 type SetFeature struct{ Level Level }
 
+var setFeatures = newTable("set feature",
+	fixed("level", u16[Level](), func(s *SetFeature) *Level { return &s.Level }),
+)
+
 // AppendSetFeature appends a SetFeature.
 func AppendSetFeature(dst []byte, nowMillis int64, s SetFeature) []byte {
-	dst, at := begin(dst, OpSetFeature, nowMillis, 0)
-	return seal(binary.LittleEndian.AppendUint16(dst, uint16(s.Level)), at)
+	return appendCommand(dst, OpSetFeature, nowMillis, setFeatures, &s)
 }
 
 // ReadSetFeature reads a SetFeature.
-func ReadSetFeature(c *Command) (s SetFeature, err error) {
-	d := NewDecoder(c.body)
-	s.Level = Level(d.U16())
-	return s, d.Err()
-}
+func ReadSetFeature(c *Command) (SetFeature, error) { return readCommand(c, setFeatures) }

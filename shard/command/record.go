@@ -1,5 +1,10 @@
 package command
 
+import (
+	"encoding/binary"
+	"math"
+)
+
 // Secrets are the cluster's own keys.
 type Secrets struct {
 	Duplicate [32]byte   // Keys the hashes of event ids, tokens and user ids. It never changes.
@@ -42,6 +47,54 @@ type RecordKind uint8
 
 // PutRecords writes records, all or nothing.
 type PutRecords struct{ Records []Record }
+
+var (
+	putRecords = newTable("put records",
+		fixed("records", list(records, unbounded), func(p *PutRecords) *[]Record { return &p.Records }),
+	)
+	records = newTable("record",
+		fixed("kind", u8[RecordKind](), func(r *Record) *RecordKind { return &r.Kind }),
+		fixed("marketplace", u16[uint16](), func(r *Record) *uint16 { return &r.Marketplace }),
+		fixed("id", text, func(r *Record) *string { return &r.ID }),
+		fixed("value", nullable, func(r *Record) *[]byte { return &r.Value }),
+		fixed("expect", u64[uint64](), func(r *Record) *uint64 { return &r.Expect }),
+		fixed("not last", boolean, func(r *Record) *bool { return &r.NotLast }),
+		fixed("class", text, func(r *Record) *string { return &r.Class }),
+		fixed("max", count, func(r *Record) *int { return &r.Max }),
+		fixed("expires", millis, func(r *Record) *int64 { return &r.ExpiresMillis }),
+	).checked(func(r *Record) bool { return r.ID != "" && len(r.ID) <= RecordIDMax && len(r.Class) <= classMax })
+)
+
+// classMax bounds the class of a record in bytes.
+const classMax = 255
+
+// nullable is the kind of bytes that may be nil: whether they are there, and the bytes.
+var nullable = sequence("bytes or nothing", 1,
+	func(dst, v []byte) []byte {
+		if v == nil {
+			return AppendBool(dst, false)
+		}
+		return AppendBytes(AppendBool(dst, true), v)
+	},
+	func(d *Decoder) []byte {
+		if !d.Bool() {
+			return nil
+		}
+		return append([]byte{}, d.Bytes()...)
+	})
+
+// count is the kind of a number from 0 to math.MaxInt32.
+var count = scalar("u32", 4,
+	func(dst []byte, n int) []byte { return binary.LittleEndian.AppendUint32(dst, clampU32(n)) },
+	func(d *Decoder) int { return int(min(d.U32(), math.MaxInt32)) })
+
+// AppendPutRecords appends a PutRecords.
+func AppendPutRecords(dst []byte, nowMillis int64, p *PutRecords) []byte {
+	return appendCommand(dst, OpPutRecords, nowMillis, putRecords, p)
+}
+
+// ReadPutRecords reads a PutRecords.
+func ReadPutRecords(c *Command) (PutRecords, error) { return readCommand(c, putRecords) }
 
 // The record kinds.
 const (

@@ -3,8 +3,42 @@ package command
 import (
 	"encoding/binary"
 
+	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 )
+
+// StageSegment stages one piece of an upload. Pieces are numbered from 0, and the users of all pieces together ascend
+// without repeats; the proposer sorts them. An upload that is not committed is dropped one to two hours after its last
+// piece.
+type StageSegment struct {
+	Marketplace uint16
+	Segment     string   // External id of the segment.
+	Upload      ids.UUID // The same id in all pieces and in the commit.
+	Piece       uint32
+	Users       []uint64 // Keyed hashes of user ids, at most market.SegmentChunkMax.
+}
+
+// SegmentAction is what an upload does to a segment.
+type SegmentAction uint8
+
+// The actions. Append only.
+const (
+	SegmentAdd SegmentAction = iota
+	SegmentRemove
+	SegmentReplace
+	SegmentDrop // Deletes the segment; the upload has no pieces.
+	segmentActions
+)
+
+// CommitSegment applies the pieces of an upload in one step. A repeat gets the same answer, except that a repeated
+// SegmentDrop reports that nothing was removed.
+type CommitSegment struct {
+	Marketplace uint16
+	Segment     string
+	Upload      ids.UUID
+	Pieces      uint32 // Number of pieces; refused as NotFound unless all of them are staged.
+	Action      SegmentAction
+}
 
 // AppendStageSegment appends a StageSegment.
 func AppendStageSegment(dst []byte, nowMillis int64, x *StageSegment) []byte {
@@ -27,25 +61,21 @@ func ReadStageSegment(c *Command) (x StageSegment, err error) {
 	return x, d.Err()
 }
 
+var commitSegments = newTable("commit segment",
+	fixed("marketplace", u16[uint16](), func(x *CommitSegment) *uint16 { return &x.Marketplace }),
+	fixed("segment", text, func(x *CommitSegment) *string { return &x.Segment }),
+	fixed("upload", uuid, func(x *CommitSegment) *ids.UUID { return &x.Upload }),
+	fixed("pieces", u32[uint32](), func(x *CommitSegment) *uint32 { return &x.Pieces }),
+	fixed("action", enum[SegmentAction](int(segmentActions)), func(x *CommitSegment) *SegmentAction { return &x.Action }),
+)
+
 // AppendCommitSegment appends a CommitSegment.
 func AppendCommitSegment(dst []byte, nowMillis int64, x *CommitSegment) []byte {
-	dst, at := begin(dst, OpCommitSegment, nowMillis, 0)
-	dst = binary.LittleEndian.AppendUint16(dst, x.Marketplace)
-	dst = AppendText(dst, x.Segment)
-	dst = append(dst, x.Upload[:]...)
-	dst = binary.LittleEndian.AppendUint32(dst, x.Pieces)
-	return seal(append(dst, byte(x.Action)), at)
+	return appendCommand(dst, OpCommitSegment, nowMillis, commitSegments, x)
 }
 
 // ReadCommitSegment reads a CommitSegment.
-func ReadCommitSegment(c *Command) (x CommitSegment, err error) {
-	d := NewDecoder(c.body)
-	x = CommitSegment{
-		Marketplace: d.U16(), Segment: d.Text(), Upload: d.UUID(), Pieces: d.U32(),
-		Action: SegmentAction(d.Enum(uint8(segmentActions))),
-	}
-	return x, d.Err()
-}
+func ReadCommitSegment(c *Command) (CommitSegment, error) { return readCommand(c, commitSegments) }
 
 // AppendUsers appends user hashes so that Decoder.Users reads them. They must be the end of the encoding.
 func AppendUsers(dst []byte, users []uint64) []byte {

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"encoding/binary"
-
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -30,27 +28,22 @@ type MarkVendors struct {
 	Marks       []VendorMark
 }
 
-// vendorMarkMinLen is the shortest encoding of a VendorMark.
-const vendorMarkMinLen = 33
+var (
+	markVendors = newTable("mark vendors",
+		fixed("marketplace", u16[uint16](), func(p *MarkVendors) *uint16 { return &p.Marketplace }),
+		fixed("marks", list(vendorMarks, unbounded), func(p *MarkVendors) *[]VendorMark { return &p.Marks }),
+	)
+	vendorMarks = newTable("vendor mark",
+		fixed("vendor", text, func(m *VendorMark) *string { return &m.VendorID }),
+		fixed("expect", uuid, func(m *VendorMark) *ids.UUID { return &m.Expect }),
+		fixed("deletion", uuid, func(m *VendorMark) *ids.UUID { return &m.Deletion }),
+	)
+)
 
 // AppendMarkVendors appends a MarkVendors.
 func AppendMarkVendors(dst []byte, nowMillis int64, p *MarkVendors) []byte {
-	dst, at := begin(dst, OpMarkVendors, nowMillis, len(p.Marks))
-	dst = binary.LittleEndian.AppendUint16(dst, p.Marketplace)
-	for i := range p.Marks {
-		x := &p.Marks[i]
-		dst = AppendText(dst, x.VendorID)
-		dst = append(append(dst, x.Expect[:]...), x.Deletion[:]...)
-	}
-	return seal(dst, at)
+	return appendCommand(dst, OpMarkVendors, nowMillis, markVendors, p)
 }
 
 // ReadMarkVendors reads a MarkVendors.
-func ReadMarkVendors(c *Command) (p MarkVendors, err error) {
-	d := c.decoder()
-	p.Marketplace = d.U16()
-	for range c.list(&d, vendorMarkMinLen) {
-		p.Marks = append(p.Marks, VendorMark{VendorID: d.Text(), Expect: d.UUID(), Deletion: d.UUID()})
-	}
-	return p, d.Err()
-}
+func ReadMarkVendors(c *Command) (MarkVendors, error) { return readCommand(c, markVendors) }

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"encoding/binary"
-
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/gavel-ads/gavel/shard/market"
@@ -21,56 +19,34 @@ import (
 // attempt would let only one succeed, and a follower, which learns of a write later than the leader, could lose for as
 // long as the leader is busy.
 
-// Expectation is what a proposer has read of a campaign: a mask of members, with the bits of a PatchCampaign, and the
+// Expectation is what a proposer has read of a campaign: a set of members that a PatchCampaign can change, and the
 // version of their values. Without members there is no expectation.
 type Expectation struct {
-	Members uint16
+	Members Members
 	Version uint64
 }
 
-// These masks name the members of a campaign on which rules about several members depend.
-const (
-	MembersDates    = patchStart | patchEnd
-	MembersStatus   = patchStatus
-	MembersDocument = patchDocument
+var expectations = newTable("expectation",
+	fixed("members", u64[Members](), func(e *Expectation) *Members { return &e.Members }),
+	fixed("version", u64[uint64](), func(e *Expectation) *uint64 { return &e.Version }),
+).checked(func(e *Expectation) bool { return e.Members != 0 && e.Members&^campaignPatches.known == 0 })
+
+// The members of a campaign on which rules about several members depend.
+var (
+	MembersDates    = campaignPatches.members("start", "end")
+	MembersStatus   = campaignPatches.members("status")
+	MembersDocument = campaignPatches.members("document")
 )
 
-// ExpectCampaign returns the expectation that the members of a mask have the values that they have in c.
-func ExpectCampaign(c *market.Campaign, members uint16) Expectation {
+// ExpectCampaign returns the expectation that some members have the values that they have in c.
+func ExpectCampaign(c *market.Campaign, members Members) Expectation {
 	if members == 0 {
 		return Expectation{}
 	}
-	all := PatchCampaign{
-		Name: &c.Name, Active: &c.Active, StartMillis: &c.StartMillis, EndMillis: &c.EndMillis, Budget: &c.Budget, Period: &c.Period,
-		TargetROASMilli: &c.TargetROASMilli, Status: &c.Status, StatusUpdatedBy: &c.StatusUpdatedBy, Price: &c.Price,
-		Document: c.Document, Products: &c.Products, Segments: &c.Segments, Schedule: &c.Schedule, Caps: &c.Caps, Wallet: &c.Wallet,
-	}
-	return Expectation{members, xxhash.Sum64(appendPatch(nil, &all, members))}
+	return Expectation{members, campaignPatches.version(c, members)}
 }
 
 // VersionOfMarketplace returns the version of a marketplace's settings. It is never 0.
 func VersionOfMarketplace(m *market.Marketplace) uint64 {
 	return max(1, xxhash.Sum64(AppendMarketplace(nil, m)))
-}
-
-// settingsVersion is the encoding version of a PutMarketplace that carries the version of the settings that it
-// replaces.
-const settingsVersion = 3
-
-// PutMarketplace replaces the settings of a marketplace.
-type PutMarketplace struct {
-	Marketplace market.Marketplace
-	// Expect is the version of the settings that the proposer has read; 0 replaces the settings regardless of their
-	// version.
-	Expect uint64
-}
-
-// AppendReplaceMarketplace appends a PutMarketplace that is refused as Conflict when the settings have changed since
-// the proposer read them.
-// REQUIRES: p.Expect is not 0.
-func AppendReplaceMarketplace(dst []byte, nowMillis int64, p *PutMarketplace) []byte {
-	dst, at := begin(dst, OpPutMarketplace, nowMillis, 0)
-	dst[at] = settingsVersion
-	dst = binary.LittleEndian.AppendUint64(dst, p.Expect)
-	return seal(AppendMarketplace(dst, &p.Marketplace), at)
 }

@@ -1,11 +1,38 @@
 package command
 
 import (
-	"encoding/binary"
-
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/money"
 )
+
+// AdjustWallet adds an amount to a vendor's wallet, and creates the default wallet if it does not exist.
+type AdjustWallet struct {
+	Request     ids.UUID // It is applied once per request id, which is remembered for at least 24 hours.
+	Marketplace uint16
+	VendorID    string
+	Wallet      ids.UUID     // Zero: the default wallet.
+	Amount      money.Micros // Not 0.
+	Strict      bool         // Refuses a negative balance as InsufficientBalance.
+	Description string
+}
+
+var adjustWallets = newTable("adjust wallet",
+	fixed("request", uuid, func(a *AdjustWallet) *ids.UUID { return &a.Request }),
+	fixed("marketplace", u16[uint16](), func(a *AdjustWallet) *uint16 { return &a.Marketplace }),
+	fixed("vendor", text, func(a *AdjustWallet) *string { return &a.VendorID }),
+	fixed("wallet", uuid, func(a *AdjustWallet) *ids.UUID { return &a.Wallet }),
+	fixed("amount", signed, func(a *AdjustWallet) *money.Micros { return &a.Amount }),
+	fixed("strict", boolean, func(a *AdjustWallet) *bool { return &a.Strict }),
+	fixed("description", text, func(a *AdjustWallet) *string { return &a.Description }),
+).checked(func(a *AdjustWallet) bool { return a.Amount != 0 })
+
+// AppendAdjustWallet appends an AdjustWallet.
+func AppendAdjustWallet(dst []byte, nowMillis int64, a *AdjustWallet) []byte {
+	return appendCommand(dst, OpAdjustWallet, nowMillis, adjustWallets, a)
+}
+
+// ReadAdjustWallet reads an AdjustWallet.
+func ReadAdjustWallet(c *Command) (AdjustWallet, error) { return readCommand(c, adjustWallets) }
 
 // OpenAccount opens an account. With a vendor it is a wallet, whose id must be in the vendor's shard. Without a vendor
 // it is a ledger account of the marketplace, whose id follows from its name (ids.LedgerAccountOf). A repeat changes
@@ -19,75 +46,22 @@ type OpenAccount struct {
 	Currency    string // Of a ledger account. A wallet has the currency of the marketplace.
 }
 
+var openAccounts = newTable("open account",
+	fixed("request", uuid, func(a *OpenAccount) *ids.UUID { return &a.Request }),
+	fixed("account", uuid, func(a *OpenAccount) *ids.UUID { return &a.Account }),
+	fixed("marketplace", u16[uint16](), func(a *OpenAccount) *uint16 { return &a.Marketplace }),
+	fixed("vendor", text, func(a *OpenAccount) *string { return &a.VendorID }),
+	fixed("name", text, func(a *OpenAccount) *string { return &a.Name }),
+	fixed("currency", text, func(a *OpenAccount) *string { return &a.Currency }),
+)
+
 // AppendOpenAccount appends an OpenAccount.
 func AppendOpenAccount(dst []byte, nowMillis int64, a *OpenAccount) []byte {
-	dst, at := begin(dst, OpOpenAccount, nowMillis, 0)
-	dst = append(append(dst, a.Request[:]...), a.Account[:]...)
-	dst = binary.LittleEndian.AppendUint16(dst, a.Marketplace)
-	dst = AppendText(dst, a.VendorID)
-	dst = AppendText(dst, a.Name)
-	return seal(AppendText(dst, a.Currency), at)
+	return appendCommand(dst, OpOpenAccount, nowMillis, openAccounts, a)
 }
 
 // ReadOpenAccount reads an OpenAccount.
-func ReadOpenAccount(c *Command) (a OpenAccount, err error) {
-	d := NewDecoder(c.body)
-	a = OpenAccount{
-		Request: d.UUID(), Account: d.UUID(), Marketplace: d.U16(), VendorID: d.Text(), Name: d.Text(), Currency: d.Text(),
-	}
-	return a, d.Err()
-}
-
-// TransferStep is what a Transfer does in the group in which it is applied.
-type TransferStep uint8
-
-// The steps. Append only. A transfer between accounts of one group is one command, TransferWithin. A transfer between
-// two groups is three commands: TransferSend takes the money from the account in the sender's group. TransferReceive
-// adds it in the receiving group or refuses it; that decision is final. TransferComplete or TransferReturn records it
-// in the sender's group.
-const (
-	TransferWithin TransferStep = iota
-	TransferSend
-	TransferReceive
-	TransferComplete
-	TransferReturn
-	transferSteps
-)
-
-// Transfer is a step that moves money from one account to another. All steps of a transfer carry the same id, accounts
-// and amount. A repeated step changes nothing.
-type Transfer struct {
-	ID          ids.UUID
-	Step        TransferStep
-	Marketplace uint16
-	From, To    ids.UUID
-	Amount      money.Micros // More than 0.
-	Millis      int64        // Only for TransferReceive: the time at which the money was sent.
-	Description string
-}
-
-// AppendTransfer appends a Transfer.
-func AppendTransfer(dst []byte, nowMillis int64, t *Transfer) []byte {
-	dst, at := begin(dst, OpTransfer, nowMillis, 0)
-	dst = append(append(dst, t.ID[:]...), byte(t.Step))
-	dst = binary.LittleEndian.AppendUint16(dst, t.Marketplace)
-	dst = append(append(dst, t.From[:]...), t.To[:]...)
-	dst = AppendMillis(AppendMoney(dst, t.Amount), t.Millis)
-	return seal(AppendText(dst, t.Description), at)
-}
-
-// ReadTransfer reads a Transfer.
-func ReadTransfer(c *Command) (t Transfer, err error) {
-	d := NewDecoder(c.body)
-	t = Transfer{
-		ID: d.UUID(), Step: TransferStep(d.Enum(uint8(transferSteps))), Marketplace: d.U16(), From: d.UUID(), To: d.UUID(),
-		Amount: d.Price(), Millis: d.I64(), Description: d.Text(),
-	}
-	if t.Amount == 0 || t.ID.IsZero() || t.From == t.To {
-		d.Fail()
-	}
-	return t, d.Err()
-}
+func ReadOpenAccount(c *Command) (OpenAccount, error) { return readCommand(c, openAccounts) }
 
 // ForgetEmptied deletes the reminder that a wallet was emptied, once the notice to the vendor is stored.
 type ForgetEmptied struct {
@@ -96,17 +70,16 @@ type ForgetEmptied struct {
 	Number      uint32 // Counts how often the wallet was emptied, from 1.
 }
 
+var forgetEmptied = newTable("forget emptied",
+	fixed("marketplace", u16[uint16](), func(f *ForgetEmptied) *uint16 { return &f.Marketplace }),
+	fixed("wallet", uuid, func(f *ForgetEmptied) *ids.UUID { return &f.Wallet }),
+	fixed("number", u32[uint32](), func(f *ForgetEmptied) *uint32 { return &f.Number }),
+)
+
 // AppendForgetEmptied appends a ForgetEmptied.
 func AppendForgetEmptied(dst []byte, nowMillis int64, f *ForgetEmptied) []byte {
-	dst, at := begin(dst, OpForgetEmptied, nowMillis, 0)
-	dst = binary.LittleEndian.AppendUint16(dst, f.Marketplace)
-	dst = append(dst, f.Wallet[:]...)
-	return seal(binary.LittleEndian.AppendUint32(dst, f.Number), at)
+	return appendCommand(dst, OpForgetEmptied, nowMillis, forgetEmptied, f)
 }
 
 // ReadForgetEmptied reads a ForgetEmptied.
-func ReadForgetEmptied(c *Command) (f ForgetEmptied, err error) {
-	d := NewDecoder(c.body)
-	f = ForgetEmptied{Marketplace: d.U16(), Wallet: d.UUID(), Number: d.U32()}
-	return f, d.Err()
-}
+func ReadForgetEmptied(c *Command) (ForgetEmptied, error) { return readCommand(c, forgetEmptied) }

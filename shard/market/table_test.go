@@ -7,14 +7,14 @@ import (
 )
 
 // find returns the ordinals that a probe returns, and whether one has the bit hashCollision.
-func (t *table) find(hash uint64) (found []uint32, twins bool) {
+func (t *table) find(hash uint64) (found []uint32, collision bool) {
 	for p := t.probe(hash); ; {
 		entry, ok := t.next(&p)
 		if !ok {
-			return found, twins
+			return found, collision
 		}
 		found = append(found, entry&ordinalMask)
-		twins = twins || entry&hashCollision != 0
+		collision = collision || entry&hashCollision != 0
 	}
 }
 
@@ -36,14 +36,14 @@ func TestTableFinds(t *testing.T) {
 			t.Error("not full")
 		}
 		for i, hash := range hashes {
-			found, twins := table.find(hash)
+			found, collision := table.find(hash)
 			if !slices.Contains(found, i) {
 				t.Fatalf("bits %#x: %d is lost", bits, i)
 			}
 			if table.MayContain(hash) != 1 {
 				t.Fatalf("bits %#x: %d is ruled out", bits, i)
 			}
-			if found[0] != i && !twins {
+			if found[0] != i && !collision {
 				t.Fatalf("bits %#x: %d is hidden by %d without a mark", bits, i, found[0])
 			}
 		}

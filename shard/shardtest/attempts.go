@@ -26,7 +26,7 @@ func (g *Generator) attempt(s Step) Step {
 		panic(s.Name + ": " + err.Error())
 	}
 	switch {
-	case m.Level < command.LevelAttempts, c.Attempted, s.Result.Refusal == command.TooEarly, g.choose(4, "no attempt") == 0:
+	case c.Attempted, s.Result.Refusal == command.TooEarly, g.choose(4, "no attempt") == 0:
 		return s
 	case c.Op == command.OpEvents, c.Op == command.OpAdvance, c.Op == command.OpSetFeature:
 		return s
@@ -62,9 +62,6 @@ func (g *Generator) late() Step {
 	if m.Turn > modelKept {
 		a.Seen, why = m.Turn-modelKept-1, command.Expired
 	}
-	if m.Level < command.LevelAttempts {
-		why = command.TooEarly
-	}
 	binary.BigEndian.PutUint32(a.ID[:], uint32(g.seq)) //nolint:gosec // small.
 	x := command.DeleteCatalog{Marketplace: g.market(), Products: []string{"p0"}}
 	return Step{
@@ -82,7 +79,5 @@ func (g *Generator) Pause(ticks int) []byte {
 }
 
 func (m *Model) advanceTurn(turns uint64) {
-	if m.Level >= command.LevelAttempts {
-		m.Turn += turns
-	}
+	m.Turn += turns
 }

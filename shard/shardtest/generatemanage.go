@@ -79,7 +79,7 @@ func (g *Generator) patch() Step {
 	if g.choose(6, "patch status") == 0 {
 		p.Status = new(market.Status(g.choose(4, "status")))
 	}
-	if g.Model.Level >= command.LevelWallets && g.choose(4, "patch wallet") == 0 {
+	if g.choose(4, "patch wallet") == 0 {
 		p.Wallet = new(g.walletOf(p.Marketplace, g.vendor()))
 	}
 	seen := g.expect(&p)
@@ -108,16 +108,13 @@ func (g *Generator) expect(p *command.PatchCampaign) (seen *market.Campaign) {
 			}
 		}
 	}
-	members := [...]uint16{command.MembersDates, command.MembersStatus, command.MembersDocument}
+	members := [...]command.Members{command.MembersDates, command.MembersStatus, command.MembersDocument}
 	p.Expect = command.ExpectCampaign(seen, members[g.choose(3, "member")]|members[g.choose(3, "another member")])
 	return seen
 }
 
 // mark marks vendors as deleted or as there again, sometimes by what was read before another mark.
 func (g *Generator) mark() Step {
-	if g.Model.Level < command.LevelCampaignRules {
-		return g.records()
-	}
 	p := command.MarkVendors{Marketplace: g.market()}
 	for range 1 + g.choose(2, "marks") {
 		x := command.VendorMark{VendorID: g.vendor()}
@@ -130,7 +127,11 @@ func (g *Generator) mark() Step {
 		}
 		p.Marks = append(p.Marks, x)
 	}
-	return Step{Name: "mark", Command: command.AppendMarkVendors(nil, g.now, &p), Result: g.Model.MarkVendors(&p)}
+	s := Step{Name: "mark", Command: command.AppendMarkVendors(nil, g.now, &p), Result: refuse(command.TooEarly, 0)}
+	if g.Model.Level >= command.LevelCampaignRules {
+		s.Result = g.Model.MarkVendors(&p)
+	}
+	return s
 }
 
 // patchBid changes members of a bid, sometimes of a bid of another campaign.
@@ -204,10 +205,13 @@ func (g *Generator) marketplace() Step {
 	return Step{Name: "marketplace", Command: command.AppendPutMarketplace(nil, g.now, &x), Result: g.Model.Marketplace(x)}
 }
 
+// laterLevels is the number of levels after format 1.
+const laterLevels = int(command.LevelNewest-command.LevelProducts) + 1
+
 func (g *Generator) feature() Step {
-	level := command.Level(min(g.choose(2*int(command.LevelNewest), "level"), int(command.LevelNewest))) //nolint:gosec // a handful.
-	if g.Fixed {
-		level = 0
+	level := command.LevelFormat1
+	if !g.Fixed {
+		level = command.LevelProducts + command.Level(g.choose(laterLevels, "level")) //nolint:gosec // a handful.
 	}
 	return Step{Name: "feature", Command: command.AppendSetFeature(nil, g.now, command.SetFeature{Level: level}), Result: g.Model.Feature(level)}
 }

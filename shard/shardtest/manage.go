@@ -35,43 +35,22 @@ func (m *Model) Marketplace(x market.Marketplace) command.Result {
 
 // Feature applies a SetFeature.
 func (m *Model) Feature(level command.Level) command.Result {
-	if level <= m.Level {
-		return command.Result{}
-	}
-	before := m.Level
-	m.Level = level
-	if before >= command.LevelBudgetLines {
-		return command.Result{}
-	}
-	for _, x := range m.Marketplaces {
-		if x.PostPaid {
-			m.journalBillingMode()
-		}
-	}
-	for _, c := range m.Campaigns {
-		m.journalBudget(c)
-	}
+	m.Level = max(m.Level, level)
 	return command.Result{}
 }
 
-// journalBudget adds the line of a budget in force, from LevelBudgetLines on.
+// journalBudget adds the line of a budget in force.
 func (m *Model) journalBudget(c *Campaign) {
-	if m.Level >= command.LevelBudgetLines {
-		m.Lines = append(m.Lines, Line{Campaign: c.Ordinal, Key: c.ID, Amount: new(big.Int).Set(c.Spent)})
-	}
+	m.Lines = append(m.Lines, Line{Campaign: c.Ordinal, Key: c.ID, Amount: new(big.Int).Set(c.Spent)})
 }
 
-// journalBillingMode adds the line of a billing mode, from LevelBudgetLines on.
-func (m *Model) journalBillingMode() {
-	if m.Level >= command.LevelBudgetLines {
-		m.Lines = append(m.Lines, Line{Amount: new(big.Int)})
-	}
-}
+// journalBillingMode adds the line of a billing mode.
+func (m *Model) journalBillingMode() { m.Lines = append(m.Lines, Line{Amount: new(big.Int)}) }
 
 // Adjust applies an AdjustWallet.
 func (m *Model) Adjust(a *command.AdjustWallet) command.Result {
-	if done, repeated := m.adjusts[a.Request]; repeated {
-		return command.Result{Balance: micros(done.balance)}
+	if balance, repeated := m.adjusts[a.Request]; repeated {
+		return command.Result{Balance: micros(balance)}
 	}
 	w := m.wallet(a.Marketplace, a.VendorID, a.Wallet)
 	if w == nil {
@@ -84,7 +63,7 @@ func (m *Model) Adjust(a *command.AdjustWallet) command.Result {
 	w.Balance.Set(balance)
 	w.Deposited.Add(w.Deposited, big.NewInt(int64(a.Amount)))
 	m.Wallets[w.ID] = w
-	m.adjusts[a.Request] = adjust{m.Now / hourMillis, new(big.Int).Set(balance)}
+	m.adjusts[a.Request] = new(big.Int).Set(balance)
 	m.Lines = append(m.Lines, Line{Key: a.Request, Amount: big.NewInt(int64(a.Amount))})
 	m.addEntry(w, ids.UUID{}, a.Description)
 	m.emptied(w, new(big.Int).Sub(balance, big.NewInt(int64(a.Amount))))
@@ -333,7 +312,7 @@ func (m *Model) MarkVendors(p *command.MarkVendors) command.Result {
 }
 
 // changed compares the members of a campaign that an expectation of the Generator can name, one by one.
-func changed(seen, now *market.Campaign, members uint16) bool {
+func changed(seen, now *market.Campaign, members command.Members) bool {
 	return members&command.MembersDates != 0 && (seen.StartMillis != now.StartMillis || seen.EndMillis != now.EndMillis) ||
 		members&command.MembersStatus != 0 && seen.Status != now.Status ||
 		members&command.MembersDocument != 0 && string(seen.Document) != string(now.Document)

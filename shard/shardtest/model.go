@@ -35,7 +35,7 @@ type Model struct {
 
 	unknown map[unknownDay]map[string]bool
 	seen    map[seenKey]bool
-	adjusts map[ids.UUID]adjust
+	adjusts map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
 	bids    uint32
 }
 
@@ -46,7 +46,7 @@ type Wallet struct {
 	Vendor                                 string
 	Balance, Deposited, Spent, Transferred *big.Int
 	Emptied                                uint32
-	Entries                                []Entered // From LevelWallets on.
+	Entries                                []Entered
 }
 
 // Campaign is a campaign of the model.
@@ -101,18 +101,13 @@ type unknownDay struct {
 	day    int64
 }
 
-type adjust struct {
-	hour    int64
-	balance *big.Int
-}
-
 // NewModel returns the model of an empty group.
 func NewModel() *Model {
 	return &Model{
 		Marketplaces: make(map[uint16]*market.Marketplace), Periods: make(map[uint16]command.Periods),
 		Wallets: make(map[ids.UUID]*Wallet), Transfers: make(map[ids.UUID]*Moved), Emptied: make(map[Emptying]bool), Records: make(map[Name]Record),
 		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product), Marks: make(map[Name]ids.UUID),
-		seen: make(map[seenKey]bool), adjusts: make(map[ids.UUID]adjust),
+		seen: make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
 	}
 }
@@ -249,14 +244,6 @@ func (m *Model) Advance(a *command.Advance) {
 					m.journalBudget(c)
 				}
 			}
-		}
-	}
-	for id, a := range m.adjusts {
-		if m.Level >= command.LevelRequests {
-			break // No test makes more adjustments than are kept at least.
-		}
-		if a.hour < m.Now/hourMillis-24 {
-			delete(m.adjusts, id)
 		}
 	}
 }

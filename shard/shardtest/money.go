@@ -39,14 +39,12 @@ func newWallet(id ids.UUID, marketplace uint16, vendor string) *Wallet {
 
 // addEntry lists the last line under an account.
 func (m *Model) addEntry(w *Wallet, other ids.UUID, description string) {
-	if m.Level >= command.LevelWallets {
-		w.Entries = append(w.Entries, Entered{uint64(len(m.Lines)), other, description})
-	}
+	w.Entries = append(w.Entries, Entered{uint64(len(m.Lines)), other, description})
 }
 
 // emptied adds a reminder when a prepaid wallet of a vendor had money before and has none now.
 func (m *Model) emptied(w *Wallet, before *big.Int) {
-	if m.Level >= command.LevelWallets && w.Vendor != "" && !m.postPaid(w.Marketplace) && before.Sign() > 0 && w.Balance.Sign() <= 0 {
+	if w.Vendor != "" && !m.postPaid(w.Marketplace) && before.Sign() > 0 && w.Balance.Sign() <= 0 {
 		w.Emptied++
 		m.Emptied[Emptying{w.ID, w.Emptied}] = true
 	}
@@ -54,9 +52,6 @@ func (m *Model) emptied(w *Wallet, before *big.Int) {
 
 // Open applies an OpenAccount.
 func (m *Model) Open(a *command.OpenAccount) command.Result {
-	if m.Level < command.LevelWallets {
-		return refuse(command.TooEarly, 0)
-	}
 	_, asked := m.adjusts[a.Request]
 	old := m.Wallets[a.Account]
 	byDefault := a.Account == ids.DefaultWalletOf(a.Marketplace, a.VendorID)
@@ -78,16 +73,13 @@ func (m *Model) Open(a *command.OpenAccount) command.Result {
 	}
 	m.Wallets[a.Account] = newWallet(a.Account, a.Marketplace, a.VendorID)
 	if a.VendorID == "" {
-		m.adjusts[a.Request] = adjust{m.Now / hourMillis, new(big.Int)}
+		m.adjusts[a.Request] = new(big.Int)
 	}
 	return command.Result{}
 }
 
 // Transfer applies a step of a transfer. Every step is recorded with what it takes from and adds to which account.
 func (m *Model) Transfer(x *command.Transfer) command.Result {
-	if m.Level < command.LevelWallets {
-		return refuse(command.TooEarly, 0)
-	}
 	of := func(id ids.UUID) *Wallet {
 		if w := m.Wallets[id]; w != nil && w.Marketplace == x.Marketplace {
 			return w
@@ -172,9 +164,6 @@ func (m *Model) move(x *command.Transfer, w *Wallet, other ids.UUID, sign int64)
 
 // Forget applies a ForgetEmptied.
 func (m *Model) Forget(f *command.ForgetEmptied) command.Result {
-	if m.Level < command.LevelWallets {
-		return refuse(command.TooEarly, 0)
-	}
 	if w := m.Wallets[f.Wallet]; w != nil && w.Marketplace == f.Marketplace {
 		delete(m.Emptied, Emptying{f.Wallet, f.Number})
 	}

@@ -25,7 +25,7 @@ import (
 //	patch c1 budget=100 active=false status=terminated
 //	click c1 e1/t1 e2/t1 price=100 charge=cpc issued=+0h   events by id and token; also impression
 //	periods day=12 week=2 month=1                      applies an Advance
-//	feature 1                                          raises the feature level
+//	feature 6                                          raises the feature level
 //	restart                                            opens a new machine on the same store
 //	state                                              prints the whole state
 func Script(text string) (string, error) {

@@ -12,8 +12,7 @@
 // need not be unique. An account of another currency than the marketplace's stays empty, because money comes from wallets. The default
 // wallet of a vendor that never had money can be named in a transfer only after listWallets has shown its id. Changing the billing mode
 // to pre stops campaigns on empty wallets without a wallet:empty. Lists of transfers by account and of entries read everything newer
-// than their days. Charges are not listed as entries, because a journal of 20,000 of them a second would double. Adjustments from before
-// feature level 5 are not listed.
+// than their days. Charges are not listed as entries, because a journal of 20,000 of them a second would double.
 package billing
 
 import (

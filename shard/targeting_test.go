@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// A campaign with creatives, keywords and targeting is refused below its level. From its level on it works like others:
-// it can be patched, is loaded after a restart, and is fed to auctions in the same form.
-func TestCampaignWithLaterMembers(t *testing.T) {
+// A campaign with creatives, keywords and targeting can be patched, is loaded after a restart, and is fed to auctions in
+// the same form.
+func TestCampaignWithTargeting(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	c := market.Campaign{
 		ID: ids.Mint(1, [10]byte{1}, ids.ShardOf(ids.AccountOf(1, "v"))), Marketplace: 1, VendorID: "v", Format: market.Banner,
@@ -25,9 +25,7 @@ func TestCampaignWithLaterMembers(t *testing.T) {
 		Creative: &market.Creative{Place: "top", Assets: []market.BannerAsset{{URL: "https://a/1.png"}}},
 	}
 	create := command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c, Bids: []market.Bid{bid}})
-	expect(t, "below the level", result(t, r.Do(create)).Refusal, command.TooEarly)
-	r.Do(setFeature(command.LevelAds))
-	expect(t, "at the level", result(t, r.Do(create)).Refusal, command.Done)
+	expect(t, "created", result(t, r.Do(create)).Refusal, command.Done)
 
 	c.Schedule = slices.Repeat([]uint16{50}, market.ScheduleHours)
 	c.Caps = []market.Cap{{Type: 4, Limit: 2}}

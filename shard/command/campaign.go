@@ -1,0 +1,154 @@
+package command
+
+import (
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// PatchCampaign replaces members of a campaign. A nil member is not changed.
+type PatchCampaign struct {
+	Campaign    ids.UUID
+	Marketplace uint16
+	// Expect names the members whose values the proposer has read and based the change on. When they have other values
+	// now, the command is refused as Conflict and changes nothing.
+	Expect          Expectation
+	Name            *string
+	Active          *bool
+	StartMillis     *int64
+	EndMillis       *int64 // 0 removes the end.
+	Budget          *money.Micros
+	Period          *market.Period
+	TargetROASMilli *uint32
+	Status          *market.Status // Terminated is final.
+	StatusUpdatedBy *string
+	Price           *market.PriceRule
+	Document        []byte
+	Products        *[]string
+	Segments        *market.SegmentRules // Replaces all segment rules.
+	Schedule        *[]uint16            // An empty schedule removes it.
+	Caps            *[]market.Cap
+	Wallet          *ids.UUID // The wallet that pays from now on; past charges stay with the old one.
+}
+
+// These names keep the rows below short.
+type (
+	campaign = market.Campaign
+	change   = PatchCampaign
+)
+
+// campaigns is the table of a campaign. A row made by patched or patchedBy is a member that PatchCampaign can change.
+var campaigns = newTable("campaign",
+	fixed("id", uuid, func(c *campaign) *ids.UUID { return &c.ID }),
+	fixed("ordinal", u32[uint32](), func(c *campaign) *uint32 { return &c.Ordinal }),
+	fixed("group", u16[ids.Group](), func(c *campaign) *ids.Group { return &c.Group }),
+	fixed("marketplace", u16[uint16](), func(c *campaign) *uint16 { return &c.Marketplace }),
+	fixed("vendor", text, func(c *campaign) *string { return &c.VendorID }),
+	patched(0, "wallet", uuid,
+		func(c *campaign) *ids.UUID { return &c.Wallet }, func(p *change) **ids.UUID { return &p.Wallet }),
+	patched(1, "name", text,
+		func(c *campaign) *string { return &c.Name }, func(p *change) **string { return &p.Name }),
+	fixed("type", text, func(c *campaign) *string { return &c.Type }),
+	fixed("format", enum[market.AdFormat](adFormats), func(c *campaign) *market.AdFormat { return &c.Format }),
+	fixed("charge type", enum[market.ChargeType](market.ChargeTypes),
+		func(c *campaign) *market.ChargeType { return &c.Charge }),
+	patched(2, "price rule", enum[market.PriceRule](int(market.FirstPrice)+1),
+		func(c *campaign) *market.PriceRule { return &c.Price }, func(p *change) **market.PriceRule { return &p.Price }),
+	patched(3, "budget", price,
+		func(c *campaign) *money.Micros { return &c.Budget }, func(p *change) **money.Micros { return &p.Budget }),
+	patched(4, "period", enum[market.Period](int(market.Total)+1),
+		func(c *campaign) *market.Period { return &c.Period }, func(p *change) **market.Period { return &p.Period }),
+	patched(5, "start", millis,
+		func(c *campaign) *int64 { return &c.StartMillis }, func(p *change) **int64 { return &p.StartMillis }),
+	patched(6, "active", boolean,
+		func(c *campaign) *bool { return &c.Active }, func(p *change) **bool { return &p.Active }),
+	patched(7, "status", enum[market.Status](int(market.Terminated)+1),
+		func(c *campaign) *market.Status { return &c.Status }, func(p *change) **market.Status { return &p.Status }),
+	fixed("created", millis, func(c *campaign) *int64 { return &c.CreatedMillis }),
+	fixed("updated", millis, func(c *campaign) *int64 { return &c.UpdatedMillis }),
+
+	optional(8, "auto trigger", boolean, func(c *campaign) *bool { return &c.AutoTrigger }),
+	optional(9, "external id", text, func(c *campaign) *string { return &c.ExternalID }),
+	patched(10, "end", millis,
+		func(c *campaign) *int64 { return &c.EndMillis }, func(p *change) **int64 { return &p.EndMillis }).optional(),
+	patched(11, "status updated by", text,
+		func(c *campaign) *string { return &c.StatusUpdatedBy },
+		func(p *change) **string { return &p.StatusUpdatedBy }).optional(),
+	patched(12, "target roas", u32[uint32](),
+		func(c *campaign) *uint32 { return &c.TargetROASMilli },
+		func(p *change) **uint32 { return &p.TargetROASMilli }).optional(),
+	patchedBy(13, "document", blob,
+		func(c *campaign) *[]byte { return &c.Document }, changedDocument, setDocument).optional(),
+	patched(14, "products", texts,
+		func(c *campaign) *[]string { return &c.Products }, func(p *change) **[]string { return &p.Products }).optional(),
+	patched(15, "segments", value(segmentRules), func(c *campaign) *market.SegmentRules { return &c.Segments },
+		func(p *change) **market.SegmentRules { return &p.Segments }).optional(),
+	patched(16, "schedule", schedule,
+		func(c *campaign) *[]uint16 { return &c.Schedule }, func(p *change) **[]uint16 { return &p.Schedule }).optional(),
+	patched(17, "caps", list(caps, market.RestrictionTypes),
+		func(c *campaign) *[]market.Cap { return &c.Caps }, func(p *change) **[]market.Cap { return &p.Caps }).optional(),
+)
+
+// adFormats is the number of ad formats.
+const adFormats = int(market.SponsoredBrand) + 1
+
+func changedDocument(p *PatchCampaign) *[]byte {
+	if p.Document == nil {
+		return nil
+	}
+	return &p.Document
+}
+
+func setDocument(p *PatchCampaign, document *[]byte) {
+	if p.Document = *document; p.Document == nil {
+		p.Document = []byte{}
+	}
+}
+
+var (
+	campaignPatches = patchesOf[PatchCampaign](campaigns)
+	patchCampaigns  = newTable("patch campaign",
+		fixed("campaign", uuid, func(p *change) *ids.UUID { return &p.Campaign }),
+		fixed("marketplace", u16[uint16](), func(p *change) *uint16 { return &p.Marketplace }),
+		changes(campaignPatches),
+		optional(0, "expectation", value(expectations),
+			func(p *change) *Expectation { return &p.Expect }).since(LevelVersions),
+	)
+)
+
+// AppendPatchCampaign appends a PatchCampaign.
+func AppendPatchCampaign(dst []byte, nowMillis int64, p *PatchCampaign) []byte {
+	return appendCommand(dst, OpPatchCampaign, nowMillis, patchCampaigns, p)
+}
+
+// ReadPatchCampaign reads a PatchCampaign.
+func ReadPatchCampaign(c *Command) (PatchCampaign, error) { return readCommand(c, patchCampaigns) }
+
+// Change applies the changes to a campaign.
+func (p *PatchCampaign) Change(c *market.Campaign) { campaignPatches.change(c, p) }
+
+// AppendCampaign appends c.
+func AppendCampaign(dst []byte, c *market.Campaign) []byte { return campaigns.append(dst, c) }
+
+// Campaign reads what AppendCampaign wrote into c. REQUIRES: *c is the zero value.
+func (d *Decoder) Campaign(c *market.Campaign) { campaigns.read(d, c) }
+
+// CreateCampaign adds a campaign with its bids. Apply assigns the ordinals. A repeat with the same campaign id changes
+// nothing and gets the same answer.
+type CreateCampaign struct {
+	Campaign market.Campaign
+	Bids     []market.Bid
+}
+
+var createCampaigns = newTable("create campaign",
+	fixed("campaign", value(campaigns), func(x *CreateCampaign) *market.Campaign { return &x.Campaign }),
+	fixed("bids", list(bids, unbounded), func(x *CreateCampaign) *[]market.Bid { return &x.Bids }),
+)
+
+// AppendCreateCampaign appends a CreateCampaign.
+func AppendCreateCampaign(dst []byte, nowMillis int64, x *CreateCampaign) []byte {
+	return appendCommand(dst, OpCreateCampaign, nowMillis, createCampaigns, x)
+}
+
+// ReadCreateCampaign reads a CreateCampaign.
+func ReadCreateCampaign(c *Command) (CreateCampaign, error) { return readCommand(c, createCampaigns) }

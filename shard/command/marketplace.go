@@ -1,0 +1,115 @@
+package command
+
+import (
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// marketplace keeps the rows below short.
+type marketplace = market.Marketplace
+
+var marketplaces = newTable("marketplace",
+	fixed("ordinal", u16[uint16](), func(m *marketplace) *uint16 { return &m.Ordinal }),
+	fixed("id", uuid, func(m *marketplace) *ids.UUID { return &m.ID }),
+	fixed("name", text, func(m *marketplace) *string { return &m.Name }),
+	fixed("currency", text, func(m *marketplace) *string { return &m.CurrencyCode }),
+	fixed("currency exponent", u8[uint8](), func(m *marketplace) *uint8 { return &m.CurrencyExponent }),
+	fixed("time zone", text, func(m *marketplace) *string { return &m.TimeZone }),
+	fixed("reserve", amounts, func(m *marketplace) *[market.ChargeTypes]money.Micros { return &m.Reserve }),
+	fixed("created", millis, func(m *marketplace) *int64 { return &m.CreatedMillis }),
+	fixed("updated", millis, func(m *marketplace) *int64 { return &m.UpdatedMillis }),
+	optional(0, "suspended", boolean, func(m *marketplace) *bool { return &m.Suspended }),
+	optional(1, "approve assets", boolean, func(m *marketplace) *bool { return &m.ApproveAssets }),
+	optional(2, "review campaigns", boolean, func(m *marketplace) *bool { return &m.ReviewCampaigns }),
+	optional(3, "post-paid", boolean, func(m *marketplace) *bool { return &m.PostPaid }),
+	optional(4, "external demand disabled", boolean, func(m *marketplace) *bool { return &m.ExternalDemand.Disabled }),
+	optional(5, "external demand sources", texts, func(m *marketplace) *[]string { return &m.ExternalDemand.Sources }),
+	optional(6, "own demand source", text, func(m *marketplace) *string { return &m.ExternalDemand.OwnValue }),
+	optional(7, "h3", boolean, func(m *marketplace) *bool { return &m.H3 }),
+	optional(8, "winners of one vendor", u8[uint8](), func(m *marketplace) *uint8 { return &m.VendorMax }),
+	optional(9, "reserve rules", list(reserveRules, market.ReserveRulesMax),
+		func(m *marketplace) *[]market.ReserveRule { return &m.Reserves }),
+)
+
+var reserveRules = newTable("reserve rule",
+	fixed("charge type", enum[market.ChargeType](market.ChargeTypes),
+		func(r *market.ReserveRule) *market.ChargeType { return &r.Charge }),
+	fixed("amount", price, func(r *market.ReserveRule) *money.Micros { return &r.Amount }),
+	fixed("any format", boolean, func(r *market.ReserveRule) *bool { return &r.AnyFormat }),
+	fixed("format", enum[market.AdFormat](adFormats),
+		func(r *market.ReserveRule) *market.AdFormat { return &r.Format }),
+	fixed("place", text, func(r *market.ReserveRule) *string { return &r.Place }),
+	fixed("category", text, func(r *market.ReserveRule) *string { return &r.Category }),
+)
+
+// AppendMarketplace appends m.
+func AppendMarketplace(dst []byte, m *market.Marketplace) []byte { return marketplaces.append(dst, m) }
+
+// Marketplace reads what AppendMarketplace wrote into m. REQUIRES: *m is the zero value.
+func (d *Decoder) Marketplace(m *market.Marketplace) { marketplaces.read(d, m) }
+
+// PutMarketplace replaces the settings of a marketplace.
+type PutMarketplace struct {
+	Marketplace market.Marketplace
+	// Expect is the version of the settings that the proposer has read; 0 replaces the settings regardless of their
+	// version. With a version, the command is refused as Conflict when the settings have changed since.
+	Expect uint64
+}
+
+var putMarketplaces = newTable("put marketplace",
+	fixed("marketplace", value(marketplaces), func(p *PutMarketplace) *market.Marketplace { return &p.Marketplace }),
+	optional(0, "expectation", u64[uint64](),
+		func(p *PutMarketplace) *uint64 { return &p.Expect }).since(LevelVersions),
+)
+
+// AppendPutMarketplace appends a PutMarketplace that expects no version.
+func AppendPutMarketplace(dst []byte, nowMillis int64, m *market.Marketplace) []byte {
+	return AppendReplaceMarketplace(dst, nowMillis, &PutMarketplace{Marketplace: *m})
+}
+
+// AppendReplaceMarketplace appends a PutMarketplace.
+func AppendReplaceMarketplace(dst []byte, nowMillis int64, p *PutMarketplace) []byte {
+	return appendCommand(dst, OpPutMarketplace, nowMillis, putMarketplaces, p)
+}
+
+// ReadPutMarketplace reads a PutMarketplace.
+func ReadPutMarketplace(c *Command) (PutMarketplace, error) { return readCommand(c, putMarketplaces) }
+
+// Bootstrap is the first command of a cluster. It does nothing when the group already has secrets or the marketplace.
+type Bootstrap struct {
+	Marketplace market.Marketplace
+	Secrets     Secrets
+	Keys        []Record // API keys.
+}
+
+var bootstraps = newTable("bootstrap",
+	fixed("marketplace", value(marketplaces), func(b *Bootstrap) *market.Marketplace { return &b.Marketplace }),
+	fixed("secrets", value(secrets), func(b *Bootstrap) *Secrets { return &b.Secrets }),
+	fixed("keys", list(records, unbounded), func(b *Bootstrap) *[]Record { return &b.Keys }),
+)
+
+// AppendBootstrap appends a Bootstrap.
+func AppendBootstrap(dst []byte, nowMillis int64, b *Bootstrap) []byte {
+	return appendCommand(dst, OpBootstrap, nowMillis, bootstraps, b)
+}
+
+// ReadBootstrap reads a Bootstrap.
+func ReadBootstrap(c *Command) (Bootstrap, error) { return readCommand(c, bootstraps) }
+
+var secrets = newTable("secrets",
+	fixed("duplicate", key32, func(s *Secrets) *[32]byte { return &s.Duplicate }),
+	fixed("token", list(tokenKeys, unbounded), func(s *Secrets) *[]TokenKey { return &s.Token }),
+	fixed("cursor", key32, func(s *Secrets) *[32]byte { return &s.Cursor }),
+)
+
+var tokenKeys = newTable("token key",
+	fixed("id", u8[uint8](), func(k *TokenKey) *uint8 { return &k.ID }),
+	fixed("key", key16, func(k *TokenKey) *[16]byte { return &k.Key }),
+)
+
+// AppendSecrets appends s.
+func AppendSecrets(dst []byte, s *Secrets) []byte { return secrets.append(dst, s) }
+
+// Secrets reads what AppendSecrets wrote into s. REQUIRES: *s is the zero value.
+func (d *Decoder) Secrets(s *Secrets) { secrets.read(d, s) }

@@ -1,0 +1,129 @@
+package command
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+
+	"github.com/gavel-ads/gavel/shard/document"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// limits holds the number of values of each enumeration.
+var limits = map[reflect.Type]int{
+	reflect.TypeFor[market.AdFormat]():    adFormats,
+	reflect.TypeFor[market.ChargeType]():  market.ChargeTypes,
+	reflect.TypeFor[market.PriceRule]():   int(market.FirstPrice) + 1,
+	reflect.TypeFor[market.Period]():      int(market.Total) + 1,
+	reflect.TypeFor[market.Status]():      int(market.Terminated) + 1,
+	reflect.TypeFor[market.TriggerKind](): market.TriggerKinds,
+	reflect.TypeFor[market.TargetType]():  market.TargetTypes,
+	reflect.TypeFor[market.Device]():      market.Devices,
+	reflect.TypeFor[event.Kind]():         event.Kinds,
+	reflect.TypeFor[event.EntityType]():   int(event.URLEntity) + 1,
+	reflect.TypeFor[TransferStep]():       int(transferSteps),
+	reflect.TypeFor[SegmentAction]():      int(segmentActions),
+	reflect.TypeFor[Level]():              int(LevelNewest) + 1,
+}
+
+// randomize sets a value and everything in it to random values that a command may have: about half of the members are
+// zero, slices and texts are short, and empty slices are nil.
+func randomize(random *rand.Rand, v reflect.Value) {
+	if random.IntN(2) == 0 && v.Kind() != reflect.Struct {
+		return
+	}
+	switch x := v.Addr().Interface().(type) {
+	case *money.Micros:
+		*x = money.Micros(random.Int64N(int64(money.MaxMicros) + 1))
+		return
+	case *[]uint16:
+		*x = make([]uint16, market.ScheduleHours)
+		for i := range *x {
+			(*x)[i] = uint16(random.IntN(market.ScheduleMax + 1))
+		}
+		return
+	case *Members:
+		*x = Members(random.Uint64()) & campaignPatches.known
+		return
+	case *market.Trigger:
+		*x = market.Trigger{Kind: market.TriggerKind(random.IntN(market.TriggerKinds)), Value: fmt.Sprint("t", random.IntN(1_000))}
+		if x.Kind.IsKeyword() {
+			randomize(random, reflect.ValueOf(&x.Words).Elem())
+		}
+		return
+	case *market.Cap:
+		*x = market.Cap{Type: uint8(1 + random.IntN(market.RestrictionTypes)), Limit: random.Uint32()}
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n := random.Uint64()
+		if limit := limits[v.Type()]; limit > 0 {
+			n %= uint64(limit)
+		}
+		v.SetUint(n & (1<<v.Type().Bits() - 1))
+	case reflect.Int:
+		v.SetInt(int64(random.Int32()))
+	case reflect.Int64:
+		v.SetInt(random.Int64() - random.Int64())
+	case reflect.String:
+		v.SetString(fmt.Sprint("ä", random.IntN(1_000)))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		randomize(random, v.Elem())
+	case reflect.Slice:
+		n := 1 + random.IntN(3)
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		fallthrough
+	case reflect.Array:
+		for i := range v.Len() {
+			randomize(random, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			randomize(random, v.Field(i))
+		}
+	default:
+		panic("no random values of " + v.Type().String())
+	}
+}
+
+// randomOf returns a random value of a type that satisfies the rules about several members.
+func randomOf[T any](random *rand.Rand) T {
+	var v T
+	randomize(random, reflect.ValueOf(&v).Elem())
+	switch x := any(&v).(type) {
+	case *PatchCampaign:
+		if x.Expect.Members == 0 {
+			x.Expect.Version = 0
+		}
+	case *PatchBid:
+		x.Delete = x.Delete || bidPatches.of(x) == 0
+	case *PatchProducts:
+		for i := range x.Products {
+			for j := range x.Products[i].Document {
+				x.Products[i].Document[j] = document.Member{Name: fmt.Sprint("m", j), Value: []byte("1")}
+			}
+		}
+	case *AdjustWallet:
+		x.Amount += 1 - x.Amount%2
+	case *Transfer:
+		x.ID[0], x.From[0], x.To[0] = 1, 2, 3
+		x.Amount += 1 - x.Amount%2
+	case *PutRecords:
+		validRecords(x.Records)
+	case *Bootstrap:
+		validRecords(x.Keys)
+	}
+	return v
+}
+
+func validRecords(all []Record) {
+	for i := range all {
+		all[i].ID += "k"
+	}
+}

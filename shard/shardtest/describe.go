@@ -1,0 +1,121 @@
+package shardtest
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// readers holds for each command its name and the function that reads it.
+var readers = map[command.Op]struct {
+	name string
+	read func(*command.Command) (any, error)
+}{
+	command.OpNoop:           {"noop", func(*command.Command) (any, error) { return struct{}{}, nil }},
+	command.OpAdvance:        {"advance", reader(command.ReadAdvance)},
+	command.OpEvents:         {"events", reader(readEvents)},
+	command.OpBootstrap:      {"bootstrap", reader(command.ReadBootstrap)},
+	command.OpPutMarketplace: {"put marketplace", reader(command.ReadPutMarketplace)},
+	command.OpPutRecords:     {"put records", reader(command.ReadPutRecords)},
+	command.OpPutCategories:  {"put categories", reader(command.ReadPutCategories)},
+	command.OpPutProducts:    {"put products", reader(command.ReadPutProducts)},
+	command.OpDeleteCatalog:  {"delete catalog", reader(command.ReadDeleteCatalog)},
+	command.OpAdjustWallet:   {"adjust wallet", reader(command.ReadAdjustWallet)},
+	command.OpCreateCampaign: {"create campaign", reader(command.ReadCreateCampaign)},
+	command.OpPatchCampaign:  {"patch campaign", reader(command.ReadPatchCampaign)},
+	command.OpPutBids:        {"put bids", reader(command.ReadPutBids)},
+	command.OpSetFeature:     {"set feature", reader(command.ReadSetFeature)},
+	command.OpStageSegment:   {"stage segment", reader(command.ReadStageSegment)},
+	command.OpCommitSegment:  {"commit segment", reader(command.ReadCommitSegment)},
+	command.OpOpenAccount:    {"open account", reader(command.ReadOpenAccount)},
+	command.OpTransfer:       {"transfer", reader(command.ReadTransfer)},
+	command.OpForgetEmptied:  {"forget emptied", reader(command.ReadForgetEmptied)},
+	command.OpPatchBid:       {"patch bid", reader(command.ReadPatchBid)},
+	command.OpPatchProducts:  {"patch products", reader(command.ReadPatchProducts)},
+	command.OpMarkVendors:    {"mark vendors", reader(command.ReadMarkVendors)},
+}
+
+func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {
+	return func(c *command.Command) (any, error) { return read(c) }
+}
+
+func readEvents(c *command.Command) (e command.Events, err error) {
+	err = command.ReadEvents(c, &e)
+	return e, err
+}
+
+// Describe returns a command as a line of text: its name, level, time and attempt, and its members that are not zero.
+func Describe(cmd []byte) (string, error) {
+	c, err := command.Open(cmd)
+	if err != nil {
+		return "", err
+	}
+	r := readers[c.Op]
+	if r.read == nil {
+		return "", fmt.Errorf("shardtest: readers lacks operation %d", c.Op)
+	}
+	x, err := r.read(&c)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, level %d, at %d", r.name, c.Needs, c.NowMillis)
+	if c.Attempted {
+		fmt.Fprintf(&b, ", attempt %x of turn %d", c.Attempt.ID[:4], c.Attempt.Seen)
+	}
+	b.WriteString(":")
+	describeMembers(&b, reflect.ValueOf(x), " ")
+	return strings.TrimSuffix(b.String(), ":"), nil
+}
+
+// describeMembers writes the members of a struct that are not zero.
+func describeMembers(b *strings.Builder, v reflect.Value, before string) {
+	for i := range v.NumField() {
+		if f := v.Field(i); !f.IsZero() {
+			fmt.Fprintf(b, "%s%s=", before, v.Type().Field(i).Name)
+			describe(b, f)
+			before = " "
+		}
+	}
+}
+
+func describe(b *strings.Builder, v reflect.Value) {
+	switch x := v.Interface().(type) {
+	case ids.UUID:
+		b.WriteString(x.String())
+		return
+	case []byte:
+		fmt.Fprintf(b, "%q", x)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		describe(b, v.Elem())
+	case reflect.Struct:
+		b.WriteString("{")
+		describeMembers(b, v, "")
+		b.WriteString("}")
+	case reflect.Slice:
+		b.WriteString("[")
+		for i := range v.Len() {
+			if i > 0 {
+				b.WriteString(" ")
+			}
+			describe(b, v.Index(i))
+		}
+		b.WriteString("]")
+	case reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			fmt.Fprintf(b, "%x", v.Interface())
+			return
+		}
+		fmt.Fprint(b, v.Interface())
+	case reflect.String:
+		fmt.Fprintf(b, "%q", v.Interface())
+	default:
+		fmt.Fprint(b, v.Interface())
+	}
+}
