@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
@@ -18,17 +17,6 @@ const (
 	onePlacement  = placementBase + "/{placement_id}"
 	placementTag  = "Placements"
 )
-
-// PlacementStore is what placements need of a marketplace's store.
-type PlacementStore interface {
-	Settings() market.Marketplace
-	CreatePlacement(ctx context.Context, x *store.Placement) error
-	Placement(ctx context.Context, id ids.UUID) (store.Placement, error)
-	Placements(ctx context.Context, p store.Page) ([]store.Placement, bool, error)
-	ChangePlacement(ctx context.Context, id ids.UUID, fn func(*store.Placement) error) (store.Placement, error)
-	Template(ctx context.Context, id ids.UUID) (store.Template, error)
-	CursorKey() [32]byte
-}
 
 // RegisterPlacements mounts the placement operations.
 func RegisterPlacements(api huma.API) {
@@ -43,10 +31,6 @@ func RegisterPlacements(api huma.API) {
 	}, patchPlacement)
 }
 
-func placementStoreOf(ctx context.Context) PlacementStore {
-	return resource.Tenant[PlacementStore](ctx)
-}
-
 func createPlacement(ctx context.Context, in *placementCreateInput) (*placementOutput, error) {
 	x := in.Body.placement()
 	if found := validateCrossField(&x); len(found) > 0 {
@@ -56,16 +40,16 @@ func createPlacement(ctx context.Context, in *placementCreateInput) (*placementO
 	if err != nil {
 		return nil, err
 	}
-	if err := placementStoreOf(ctx).CreatePlacement(ctx, &x); err != nil {
+	if err := resource.Tenant(ctx).CreatePlacement(ctx, &x); err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	return &placementOutput{placementOf(&x, &template, placementStoreOf(ctx).Settings().ID.String())}, nil
+	return &placementOutput{placementOf(&x, &template, resource.Tenant(ctx).Settings().ID.String())}, nil
 }
 
 // usableTemplate returns a template that accepts new content. A template that is archived at this very moment may pass, as if it had
 // been archived a moment later.
 func usableTemplate(ctx context.Context, id ids.UUID) (store.Template, error) {
-	x, err := placementStoreOf(ctx).Template(ctx, id)
+	x, err := resource.Tenant(ctx).Template(ctx, id)
 	if err != nil {
 		return x, resource.ErrorOf(err)
 	}
@@ -76,7 +60,7 @@ func usableTemplate(ctx context.Context, id ids.UUID) (store.Template, error) {
 }
 
 func listPlacements(ctx context.Context, in *placementListInput) (*placementListOutput, error) {
-	st := placementStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listPlacements")
 	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Placement) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Placement, bool, error) { return st.Placements(ctx, p) })
@@ -96,7 +80,7 @@ func listPlacements(ctx context.Context, in *placementListInput) (*placementList
 }
 
 func getPlacement(ctx context.Context, in *onePlacementInput) (*placementOutput, error) {
-	x, err := placementStoreOf(ctx).Placement(ctx, resource.ParseUUID(in.ID))
+	x, err := resource.Tenant(ctx).Placement(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -105,7 +89,7 @@ func getPlacement(ctx context.Context, in *onePlacementInput) (*placementOutput,
 
 // patchPlacement checks that the placement exists, then its new template, and then the combination of both.
 func patchPlacement(ctx context.Context, in *placementPatchInput) (*placementOutput, error) {
-	st, id := placementStoreOf(ctx), resource.ParseUUID(in.ID)
+	st, id := resource.Tenant(ctx), resource.ParseUUID(in.ID)
 	if _, err := st.Placement(ctx, id); err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -128,9 +112,9 @@ func patchPlacement(ctx context.Context, in *placementPatchInput) (*placementOut
 }
 
 func placementAnswer(ctx context.Context, x *store.Placement) (*placementOutput, error) {
-	template, err := placementStoreOf(ctx).Template(ctx, x.Template)
+	template, err := resource.Tenant(ctx).Template(ctx, x.Template)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	return &placementOutput{placementOf(x, &template, placementStoreOf(ctx).Settings().ID.String())}, nil
+	return &placementOutput{placementOf(x, &template, resource.Tenant(ctx).Settings().ID.String())}, nil
 }

@@ -8,8 +8,6 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
@@ -17,16 +15,6 @@ const (
 	oneTemplate  = templateBase + "/{json_template_id}"
 	templateTag  = "JSON templates"
 )
-
-// TemplateStore is what templates need of a marketplace's store.
-type TemplateStore interface {
-	Settings() market.Marketplace
-	CreateTemplate(ctx context.Context, x *store.Template) error
-	Template(ctx context.Context, id ids.UUID) (store.Template, error)
-	Templates(ctx context.Context, p store.Page, keep func(*store.Template) bool) ([]store.Template, bool, error)
-	ChangeTemplate(ctx context.Context, id ids.UUID, fn func(*store.Template)) (store.Template, error)
-	CursorKey() [32]byte
-}
 
 // RegisterTemplates mounts the template operations.
 func RegisterTemplates(api huma.API) {
@@ -47,14 +35,12 @@ func RegisterTemplates(api huma.API) {
 	}, archive)
 }
 
-func templateStoreOf(ctx context.Context) TemplateStore { return resource.Tenant[TemplateStore](ctx) }
-
 func createTemplate(ctx context.Context, in *templateCreateInput) (*templateOutput, error) {
 	if err := checkTemplate(in.Body.JSONSchema, in.Body.PreviewScreenshot, in.Body.PreviewURL); err != nil {
 		return nil, err
 	}
 	x := in.Body.template()
-	if err := templateStoreOf(ctx).CreateTemplate(ctx, &x); err != nil {
+	if err := resource.Tenant(ctx).CreateTemplate(ctx, &x); err != nil {
 		return nil, resource.ErrorOf(err)
 	}
 	return templateAnswer(ctx, &x), nil
@@ -62,7 +48,7 @@ func createTemplate(ctx context.Context, in *templateCreateInput) (*templateOutp
 
 // listTemplates returns a page of the templates. A limit of 0 asks whether there are any.
 func listTemplates(ctx context.Context, in *templateListInput) (*templateListOutput, error) {
-	st := templateStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listJsonTemplates", in.Search, boolText(in.IncludeArchived))
 	keep := in.filter()
 	page, end, err := resource.ListOrPeek(cursors, in.NextPage, in.Limit, func(x store.Template) string { return x.ListPosition() },
@@ -79,7 +65,7 @@ func listTemplates(ctx context.Context, in *templateListInput) (*templateListOut
 }
 
 func getTemplate(ctx context.Context, in *oneTemplateInput) (*templateOutput, error) {
-	x, err := templateStoreOf(ctx).Template(ctx, resource.ParseUUID(in.ID))
+	x, err := resource.Tenant(ctx).Template(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -90,7 +76,7 @@ func patchTemplate(ctx context.Context, in *templatePatchInput) (*templateOutput
 	if err := checkTemplate(in.Body.JSONSchema, in.Body.PreviewScreenshot.Value, in.Body.PreviewURL.Value); err != nil {
 		return nil, err
 	}
-	x, err := templateStoreOf(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), in.Body.apply)
+	x, err := resource.Tenant(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), in.Body.apply)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -99,7 +85,7 @@ func patchTemplate(ctx context.Context, in *templatePatchInput) (*templateOutput
 
 // archive archives a template. It may be repeated; an archived template stays as it is.
 func archive(ctx context.Context, in *oneTemplateInput) (*templateOutput, error) {
-	x, err := templateStoreOf(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), func(x *store.Template) { x.Archived = true })
+	x, err := resource.Tenant(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), func(x *store.Template) { x.Archived = true })
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

@@ -117,5 +117,5 @@ func (p *TemplatePatch) apply(x *store.Template) {
 }
 
 func templateAnswer(ctx context.Context, x *store.Template) *templateOutput {
-	return &templateOutput{resource.TemplateOf(x, templateStoreOf(ctx).Settings().ID.String())}
+	return &templateOutput{resource.TemplateOf(x, resource.Tenant(ctx).Settings().ID.String())}
 }
