@@ -93,7 +93,7 @@ func (s apiKeyService) create(ctx context.Context, in *apiKeyCreateInput) (*apiK
 	}
 	k, text, err := resource.Tenant(ctx).CreateKey(ctx, store.KeyKind(in.Body.Kind), in.Body.Name, expires)
 	if err != nil {
-		return nil, resource.LimitErrorOf(err, "there are 20 active keys of this kind; delete one first")
+		return nil, resource.ErrorOf(err)
 	}
 	return &apiKeyCreateOutput{NewAPIKey{k.ID, text, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis)}}, nil
 }

@@ -110,7 +110,6 @@ const (
 	exponentDefault = 2
 	firstKeys       = "first keys"
 	newKeys         = "made by the operator"
-	keysMessage     = "the marketplace would have more than 20 keys of a kind"
 )
 
 func createMarketplace(ctx context.Context, in *marketplaceCreateInput) (*madeOutput, error) {
@@ -137,7 +136,7 @@ func createMarketplace(ctx context.Context, in *marketplaceCreateInput) (*madeOu
 	}
 	auction, management, err := o.CreateKeys(ctx, m.ID, firstKeys)
 	if err != nil {
-		return nil, resource.LimitErrorOf(err, keysMessage)
+		return nil, resource.ErrorOf(err)
 	}
 	return &madeOutput{MarketplaceMade{marketplaceAnswer(&m), MarketplaceKeys{auction, management}}}, nil
 }
@@ -225,7 +224,7 @@ func createKeys(ctx context.Context, in *oneMarketplaceInput) (*keysOutput, erro
 	}
 	auction, management, err := o.CreateKeys(ctx, resource.ParseUUID(in.ID), newKeys)
 	if err != nil {
-		return nil, resource.LimitErrorOf(err, keysMessage)
+		return nil, resource.ErrorOf(err)
 	}
 	return &keysOutput{MarketplaceKeys{auction, management}}, nil
 }

@@ -125,7 +125,7 @@ func putSegments(ctx context.Context, in *segmentPutInput) (*putOutput, error) {
 		all[i] = in.Body.Segments[i].segment()
 	}
 	if err := st.PutSegments(ctx, all); err != nil {
-		return nil, resource.LimitErrorOf(err, "a marketplace has at most 10,000 segments")
+		return nil, resource.ErrorOf(err)
 	}
 	answered, total, err := answers(ctx, all)
 	if err != nil {
