@@ -225,7 +225,7 @@ func FuzzParse(f *testing.F) {
 
 // A node that cannot know what was revoked accepts no key, be it valid, unknown or of the other kind, seen before or not; and tokens
 // end with the key that they were issued for.
-func TestATableThatIsNotCurrentJudgesNothing(t *testing.T) {
+func TestATableThatIsNotCurrentAcceptsNoKey(t *testing.T) {
 	table, current := auth.NewTable(), true
 	table.RequireCurrent(func(at time.Time) bool { return current && at.UnixMilli() == now })
 	good, unknown := generate(t, auth.Auction), generate(t, auth.Auction)

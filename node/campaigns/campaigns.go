@@ -17,16 +17,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Creator is what Create needs of a marketplace's store.
+// Creator is what Create needs of a marketplace's store. It is an interface because the tests of demo write to a recorder.
 type Creator interface {
 	Vendor(ctx context.Context, id string) (market.Vendor, error)
 	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
-}
-
-// ShopCreator is what CreateShop needs of a marketplace's store.
-type ShopCreator interface {
-	Creator
-	CreateShopCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid, over func(*store.CampaignState) bool) error
 }
 
 // Draft is a campaign to create.
@@ -57,7 +51,7 @@ func Create(ctx context.Context, st Creator, d *Draft) error {
 
 // CreateShop is Create for the campaign of a vendor's shop, of which one runs at a time: store.ErrAlreadyExists while
 // there is one that is not over.
-func CreateShop(ctx context.Context, st ShopCreator, d *Draft, over func(*store.CampaignState) bool) error {
+func CreateShop(ctx context.Context, st store.Tenant, d *Draft, over func(*store.CampaignState) bool) error {
 	if err := d.check(ctx, st); err != nil {
 		return err
 	}
@@ -95,15 +89,9 @@ func (d *Draft) check(ctx context.Context, st Creator) error {
 	return d.Complete(ctx, &vendor)
 }
 
-// Ranger tells what bids of a marketplace are worth.
-type Ranger interface {
-	Settings() market.Marketplace
-	BidRange(ctx context.Context) (store.BidRange, error)
-}
-
 // Price gives the bids without an amount the usual one: the upper end of what most bids of the marketplace are worth,
 // or the budget if that is less.
-func (d *Draft) Price(ctx context.Context, st Ranger) error {
+func (d *Draft) Price(ctx context.Context, st store.Tenant) error {
 	usual := money.Micros(0)
 	for i := range d.Bids {
 		if d.Bids[i].Amount != 0 {

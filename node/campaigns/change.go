@@ -10,18 +10,6 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Changer is what Patch needs of a marketplace's store.
-type Changer interface {
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	ChangeCampaign(ctx context.Context, id ids.UUID, change func(*store.CampaignState) (*command.PatchCampaign, error)) error
-}
-
-// Remover is what Delete needs of a marketplace's store.
-type Remover interface {
-	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
-	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
-}
-
 // Changes are the members of a campaign that a request changes; nil members stay.
 type Changes struct {
 	// Members has them without TargetROASMilli, which follows from TargetROAS, and without what names the campaign.
@@ -41,14 +29,14 @@ type Changes struct {
 // requests at the same moment, on whatever nodes, both hold, member by member, and of one member the later. *Invalid
 // when members break rules, ErrTerminated, ErrReviewed, ErrVendorDeleted, errors of Sees and Complete, or an error of
 // store.Tenant.ChangeCampaign.
-func Patch(ctx context.Context, st Changer, id ids.UUID, c *Changes) error {
+func Patch(ctx context.Context, st store.Tenant, id ids.UUID, c *Changes) error {
 	return refused(st.ChangeCampaign(ctx, id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
 		return c.check(ctx, st, now)
 	}))
 }
 
 // check checks the changes against the campaign as it is and returns them in the engine's terms.
-func (c *Changes) check(ctx context.Context, st Changer, now *store.CampaignState) (*command.PatchCampaign, error) {
+func (c *Changes) check(ctx context.Context, st store.Tenant, now *store.CampaignState) (*command.PatchCampaign, error) {
 	if c.Sees != nil {
 		if err := c.Sees(now); err != nil {
 			return nil, err
@@ -77,7 +65,7 @@ func (c *Changes) check(ctx context.Context, st Changer, now *store.CampaignStat
 
 // allowed checks the state: what a terminated campaign may not do any more, where a status leads, and who may be
 // active.
-func (c *Changes) allowed(ctx context.Context, st Changer, now *store.CampaignState) error {
+func (c *Changes) allowed(ctx context.Context, st store.Tenant, now *store.CampaignState) error {
 	p := &c.Members
 	if now.Status == market.Terminated {
 		return ErrTerminated
@@ -98,7 +86,7 @@ func (c *Changes) allowed(ctx context.Context, st Changer, now *store.CampaignSt
 // Delete terminates a campaign; its reports stay. Repeating it is no error: the outcome is the same. sees, unless it
 // is nil, returns the error for a campaign that the caller must not delete. ErrNotFound of the store for one that
 // does not exist.
-func Delete(ctx context.Context, st Remover, id ids.UUID, by string, sees func(now *store.CampaignState) error) error {
+func Delete(ctx context.Context, st store.Tenant, id ids.UUID, by string, sees func(now *store.CampaignState) error) error {
 	if sees != nil {
 		now, err := st.Campaign(ctx, id)
 		if err == nil {

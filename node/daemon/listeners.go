@@ -127,7 +127,7 @@ func (n *node) openManagement() error {
 		Core: n.core, Bodies: n.resources.bodies, Keys: n.publisher.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
 		Audit:  n.auditLog.add,
-		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
+		Tenant: n.store.Tenant,
 		Open:   n.openSession, Background: n.background,
 
 		Operator: operator.Handler(operations{n}, n.cfg.PublicURL(n.manage.Addr().String())), OperatorRoutes: operator.Routes(),

@@ -14,14 +14,14 @@ import (
 // from what this node publishes; barriers of other groups follow when they are read. It returns an error with
 // manage.ErrToken for a malformed X-Gavel-Token. The returned function gives the token that stands for the session's
 // writes.
-func (n *node) openSession(ctx context.Context, marketplace uint16, r manage.Consistency) (manage.Tenant, func() string, error) {
+func (n *node) openSession(ctx context.Context, marketplace uint16, r manage.Consistency) (store.Tenant, func() string, error) {
 	session := store.NewSession(ctx, r.Local)
 	if err := n.waitForToken(ctx, marketplace, r.Token); err != nil {
-		return nil, nil, err
+		return store.Tenant{}, nil, err
 	}
 	tenant := n.store.Tenant(marketplace).WithSession(session)
 	if err := tenant.AwaitCurrent(n.topology.Meta()); err != nil {
-		return nil, nil, err
+		return store.Tenant{}, nil, err
 	}
 	return tenant, func() string {
 		if wrote := session.LastWrites(); len(wrote) > 0 {

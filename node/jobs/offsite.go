@@ -83,7 +83,7 @@ func (s *Offsite) step(ctx context.Context, t store.Tenant, d store.ScheduledTas
 	case at.Final():
 		return t.ForgetJob(ctx, at)
 	case at.List != nil && at.Status == store.JobNotStarted:
-		return t.StepJob(ctx, at, func(x *store.Job) { x.End(store.JobFailed, failureResult("no list came within an hour")) })
+		return t.StepJob(ctx, at, func(x *store.Job) { x.End(store.JobFailed, store.FailureResult("no list came within an hour")) })
 	case at.Status == store.JobNotStarted || at.Status == store.JobRetrying:
 		return t.StepJob(ctx, at, func(x *store.Job) { x.Status = store.JobInProgress })
 	case at.List != nil && at.List.Object != "":
@@ -139,7 +139,7 @@ func (s *Offsite) readList(ctx context.Context, t store.Tenant, at store.Version
 
 // rejectList fails a job whose list cannot be used, and removes its files.
 func (s *Offsite) rejectList(ctx context.Context, t store.Tenant, at store.VersionedJob, reason string) error {
-	if err := t.StepJob(ctx, at, func(x *store.Job) { x.End(store.JobFailed, failureResult(reason)) }); err != nil {
+	if err := t.StepJob(ctx, at, func(x *store.Job) { x.End(store.JobFailed, store.FailureResult(reason)) }); err != nil {
 		return err
 	}
 	s.remove(ctx, at.List.Object)
@@ -222,7 +222,7 @@ func (s *Offsite) schedule(x *store.Job, late bool) {
 	case len(x.Handed) == 0:
 		x.End(store.JobCompleted, networkResults(x))
 	case late:
-		x.End(store.JobFailed, failureResult("no report came within 24 hours"))
+		x.End(store.JobFailed, store.FailureResult("no report came within 24 hours"))
 	default:
 		x.DueMillis = s.Now().Add(reportWait).UnixMilli()
 	}
@@ -275,16 +275,10 @@ func listResult(x *store.Job, synced []string) string {
 	}{synced, x.List.Rows, x.List.Good, x.List.Bad})
 }
 
-func failureResult(reason string) string {
-	return jsonText(struct {
-		Error string `json:"error"`
-	}{reason})
-}
-
 func jsonText(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("offsite: a result cannot be encoded as JSON: %v", err))
+		panic(fmt.Sprintf("jobs: a result cannot be encoded as JSON: %v", err))
 	}
 	return string(b)
 }

@@ -72,14 +72,14 @@ func pageLimits(p props) []limit {
 		page := "GET /public/v1/" + area + "/campaigns"
 		all = append(
 			all,
-			limit{row: "Agency campaigns page size", field: area + ", default", operation: page, least: 100, most: 100, good: "200 100 of more", judge: countPage},
+			limit{row: "Agency campaigns page size", field: area + ", default", operation: page, least: 100, most: 100, good: "200 100 of more", describe: countPage},
 			limit{
 				row: "Agency campaigns page size", field: area + ", most", operation: page + "?limit=%d", least: 100, most: 100,
-				good: "200 100 of more", above: "422 query.limit less_than_equal", judge: countPage,
+				good: "200 100 of more", above: "422 query.limit less_than_equal", describe: countPage,
 			},
 			limit{
 				row: "Agency campaigns page size", field: area + ", least", operation: page + "?limit=%d", least: 1, most: 1,
-				good: "200 1 of more", below: "422 query.limit greater_than_equal", judge: countPage,
+				good: "200 1 of more", below: "422 query.limit greater_than_equal", describe: countPage,
 			},
 		)
 	}
@@ -87,11 +87,11 @@ func pageLimits(p props) []limit {
 		all,
 		limit{
 			row: "Report page size limit", field: "least", operation: report + "&limit=%d", least: 0, most: 0,
-			good: "200 0 of more", below: "422 query.limit greater_than_equal", judge: countPage,
+			good: "200 0 of more", below: "422 query.limit greater_than_equal", describe: countPage,
 		},
 		limit{
 			row: "Report page size limit", field: "most", operation: report + "&limit=%d", least: 365, most: 365,
-			good: "200 365 of more", above: "422 query.limit less_than_equal", judge: countPage,
+			good: "200 365 of more", above: "422 query.limit less_than_equal", describe: countPage,
 		},
 	)
 }
@@ -148,13 +148,13 @@ func creativeLimits(p props) []limit {
 		},
 		{
 			row: "Asset externalUrl and url length", field: "most, and the answer's", operation: asset, least: 2083, most: 2083,
-			good: "201 2083 pending_approval", above: "422 body.externalUrl string_too_long", judge: assetURL,
+			good: "201 2083 pending_approval", above: "422 body.externalUrl string_too_long", describe: assetURL,
 			body: func(n int) string { return `{"name":"A","externalUrl":"` + address(n) + `"}` },
 		},
 		// No URL has one character. An empty one counts as absent; then the file is to be uploaded.
 		{
 			row: "Asset externalUrl and url length", field: "least", operation: asset, least: 1, most: 1,
-			good: "422 body.externalUrl url_parsing", below: "201 57 pending_upload", judge: assetURL,
+			good: "422 body.externalUrl url_parsing", below: "201 57 pending_upload", describe: assetURL,
 			body: func(n int) string { return `{"name":"A","externalUrl":"` + address(n) + `"}` },
 		},
 		{

@@ -27,7 +27,7 @@ type limit struct {
 	good        string                                      // The answer within the bounds.
 	below       string                                      // One below least; empty: nothing is smaller.
 	above       string                                      // One above most.
-	judge       func(rec *httptest.ResponseRecorder) string // Describes an answer; nil means outcome.
+	describe    func(rec *httptest.ResponseRecorder) string // Describes an answer; nil means outcome.
 }
 
 // at sends a size.
@@ -42,8 +42,8 @@ func (l *limit) at(w *managetest.Environment, n int) string {
 		body = l.body(n)
 	}
 	rec := call(w, method, target, key, body)
-	if l.judge != nil {
-		return l.judge(rec)
+	if l.describe != nil {
+		return l.describe(rec)
 	}
 	return outcome(rec)
 }
@@ -136,11 +136,11 @@ func storefrontLimits() []limit {
 			},
 			limit{
 				row: "Results per response", field: operation, operation: operation, least: 5, most: 5, body: body,
-				good: "201 5 results", above: "400 0 results", judge: countResults,
+				good: "201 5 results", above: "400 0 results", describe: countResults,
 			},
 			limit{
 				row: "Results per response", field: operation + ", one", operation: operation, least: 1, most: 1, body: body,
-				good: "201 1 results", below: "400 0 results", above: "201 2 results", judge: countResults,
+				good: "201 1 results", below: "400 0 results", above: "201 2 results", describe: countResults,
 			},
 		)
 	}
@@ -207,7 +207,7 @@ func storefrontLimits() []limit {
 		},
 		limit{
 			row: "Event age", field: "milliseconds", operation: "POST /v2/events?detail=true", most: 30 * 24 * 3600 * 1000,
-			good: "200 recorded", above: "200 late", judge: eventStatus,
+			good: "200 recorded", above: "200 late", describe: eventStatus,
 			body: func(n int) string {
 				at := managetest.Start.Add(-time.Duration(n) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
 				return `{"clicks":[{"id":"age ` + at + `","opaqueUserId":"u","occurredAt":"` + at + `"}]}`

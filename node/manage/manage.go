@@ -41,37 +41,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
-
-// Tenant is one marketplace's store with the methods that all resources together need.
-type Tenant interface {
-	Settings() market.Marketplace
-	campaign.AgencyStore
-	admin.APIKeyStore
-	creative.AssetStore
-	admin.AuditStore
-	billing.Store
-	campaign.Store
-	catalog.Store
-	campaign.ExplainStore
-	campaign.ForecastStore
-	admin.InvitationStore
-	admin.MarketplaceStore
-	campaign.DialogStore
-	audience.OffsiteStore
-	creative.PlacementStore
-	report.Store
-	audience.SegmentStore
-	admin.SettingsStore
-	creative.SlotStore
-	creative.TemplateStore
-	admin.UserStore
-	admin.WebhookStore
-	Notifier
-}
-
-var _ Tenant = store.Tenant{}
 
 // Config holds the operator's settings of this listener. A limit of zero is switched off.
 type Config struct {
@@ -99,10 +69,10 @@ type Deps struct {
 	// Networks are the connected ad networks, and ReportJob applies their reports.
 	Networks  []string
 	ReportJob func(ctx context.Context, marketplace uint16, job ids.UUID, r jobs.OffsiteReport) (store.Job, error)
-	Tenant    func(marketplace uint16) Tenant
+	Tenant    func(marketplace uint16) store.Tenant
 	// Open begins the session of a request, whose reads are as new as r demands. token is called when the request is done and
 	// returns a token of what it wrote; empty when it wrote nothing. If nil, requests read this node's state, without tokens.
-	Open func(ctx context.Context, marketplace uint16, r Consistency) (t Tenant, token func() string, err error)
+	Open func(ctx context.Context, marketplace uint16, r Consistency) (t store.Tenant, token func() string, err error)
 	// Bodies is the budget of bytes of request bodies in memory; nil means no bound.
 	Bodies  *limits.Bytes
 	Metrics http.Handler // GET /metrics
@@ -162,18 +132,12 @@ func New(c Config, d Deps) (*Server, error) {
 	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
 	s.assets = &creative.AssetService{
 		Blobs: d.Blobs, PublicURL: c.PublicURL, AssetURL: c.AssetURL, Now: d.Now, Refuse: s.refuse,
-		Tenant: func(marketplace uint16) creative.AssetStore { return d.Tenant(marketplace) },
-		CurrentTenant: func(ctx context.Context, marketplace uint16) (creative.AssetStore, error) {
-			return s.currentTenant(ctx, marketplace)
-		},
+		Tenant: d.Tenant, CurrentTenant: s.currentTenant,
 	}
 	s.assets.Register(s.api)
 	s.offsite = &audience.OffsiteService{
 		Blobs: d.Blobs, PublicURL: c.PublicURL, Now: d.Now, Refuse: s.refuse, Networks: d.Networks, ReportJob: d.ReportJob,
-		Tenant: func(marketplace uint16) audience.OffsiteStore { return d.Tenant(marketplace) },
-		CurrentTenant: func(ctx context.Context, marketplace uint16) (audience.OffsiteStore, error) {
-			return s.currentTenant(ctx, marketplace)
-		},
+		Tenant: d.Tenant, CurrentTenant: s.currentTenant,
 	}
 	s.offsite.Register(s.api)
 	campaign.RegisterExplain(s.api, d.Core, d.Now)

@@ -125,11 +125,6 @@ var notified = map[string]store.Channel{
 	"createBids": store.ChannelBidCreate, "patchBid": store.ChannelBidUpdate, "deleteBid": store.ChannelBidDelete,
 }
 
-// Notifier queues a notification; the store of a marketplace is one.
-type Notifier interface {
-	Notify(ctx context.Context, channel store.Channel, payload any) error
-}
-
 // publish queues the notification of a change. The change is committed by now, so a failure is only logged.
 func (s *Server) publish(ctx context.Context, operation string, before, after []byte) {
 	channel, ok := s.notified[operation]
@@ -146,7 +141,7 @@ func (s *Server) publish(ctx context.Context, operation string, before, after []
 	}
 	payload, err := x.payload(ctx, channel)
 	if err == nil {
-		err = resource.Tenant[Notifier](ctx).Notify(ctx, channel, payload)
+		err = resource.Tenant(ctx).Notify(ctx, channel, payload)
 	}
 	if err != nil {
 		s.deps.Log.Warn("notification_lost", slog.String("channel", string(channel)), slog.Any("err", err))
@@ -165,13 +160,13 @@ type notice struct {
 }
 
 func (x *notice) payload(ctx context.Context, channel store.Channel) (map[string]any, error) {
-	marketplace := resource.Tenant[Tenant](ctx).Settings().ID.String()
+	marketplace := resource.Tenant(ctx).Settings().ID.String()
 	if strings.HasPrefix(string(channel), "campaign:") {
 		id, err := ids.Parse(cmp.Or(x.CampaignID, x.ID))
 		if err != nil {
 			return nil, err
 		}
-		c, err := resource.Tenant[Tenant](ctx).Campaign(ctx, id) // It finds deleted campaigns, too.
+		c, err := resource.Tenant(ctx).Campaign(ctx, id) // It finds deleted campaigns, too.
 		return map[string]any{
 			"campaign_id": id.String(), "marketplace_id": marketplace, "vendor_id": c.VendorID, "name": c.Name,
 			"ad_format": campaigns.Formats[c.Format], "campaign_type": c.Type,

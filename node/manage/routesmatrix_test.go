@@ -40,8 +40,8 @@ func routePath(pattern string) (method, path string) {
 	return method, wildcard.ReplaceAllString(path, nobody)
 }
 
-// vendorWorld returns an environment with the vendors va and vb, and the names of the credentials that the matrix tries.
-func vendorWorld(t *testing.T) (w *managetest.Environment, credentials []string) {
+// vendorEnvironment returns an environment with the vendors va and vb, and the names of the credentials that the matrix tries.
+func vendorEnvironment(t *testing.T) (w *managetest.Environment, credentials []string) {
 	t.Helper()
 	w = managetest.New(t)
 	put := func(path, body string) {
@@ -90,7 +90,7 @@ func wanted(callers, path, credential string) (refused reaction, isRefused bool)
 // TestRouteMatrix: every route, in every spelling of its path, with every kind of credential. Every spelling of the same path is
 // answered like the plain one, a dot segment is not a path, and nothing is redirected or found by an encoded slash.
 func TestRouteMatrix(t *testing.T) {
-	w, credentials := vendorWorld(t)
+	w, credentials := vendorEnvironment(t)
 	rows := callerRows(t)
 	patterns := w.Patterns()
 	for _, o := range operations(t, w) {

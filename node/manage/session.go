@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
 )
 
 // TokenHeader carries a token of what a write changed, opaque to clients. A read that sends it back, to whatever node, sees the write.
@@ -51,7 +52,7 @@ func (s *Server) open(r *http.Request, v authorized) (context.Context, apierr.Co
 }
 
 // currentTenant is the store of an upload, which comes without a key and without a consistency token.
-func (s *Server) currentTenant(ctx context.Context, marketplace uint16) (Tenant, error) {
+func (s *Server) currentTenant(ctx context.Context, marketplace uint16) (store.Tenant, error) {
 	if s.deps.Open == nil {
 		return s.deps.Tenant(marketplace), nil
 	}

@@ -10,7 +10,7 @@ import (
 // TestVendorTokenStaysWithItsVendor: with the token of one vendor nothing of another vendor can be read, changed or created, and no
 // token requested, in whatever spelling the other vendor is named.
 func TestVendorTokenStaysWithItsVendor(t *testing.T) {
-	w, _ := vendorWorld(t)
+	w, _ := vendorEnvironment(t)
 	const base = "/public/v1/modal-service/"
 	rec := call(w, "POST", base+"vendors/vb/campaigns", "another vendor",
 		`{"name":"secret of vb","bids":[{"target":{"type":"product","id":"pb"}}],"budget":{"amount":100,"type":"daily"},"startDate":"2026-03-17T10:00:00Z"}`)
@@ -62,7 +62,7 @@ func TestVendorTokenStaysWithItsVendor(t *testing.T) {
 
 // TestVendorTokenNamesItsOwnVendor: requests that name the vendor of the token are served, in every spelling.
 func TestVendorTokenNamesItsOwnVendor(t *testing.T) {
-	w, _ := vendorWorld(t)
+	w, _ := vendorEnvironment(t)
 	for _, target := range []string{
 		"vendors/va/default-budget", "vendors/%76%61/default-budget", "vendors/va/default-budget?vendor_id=va&vendorId=",
 		"vendors/vendor-campaign?vendor_ids=v%61",

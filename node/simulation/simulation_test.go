@@ -86,8 +86,8 @@ func TestSimulation(t *testing.T) {
 		mu.Unlock()
 	}
 	all.Wait()
-	wall := time.Since(began)
-	t.Logf("seeds from %d, %s of wall time, %.0f times as fast\n%s", seed, wall.Round(time.Second), sum.Seconds/wall.Seconds(), sum)
+	took := time.Since(began)
+	t.Logf("seeds from %d, %s of real time, %.0f times as fast\n%s", seed, took.Round(time.Second), sum.Seconds/took.Seconds(), sum)
 }
 
 // failuresMax is the number of failed clusters after which a long run ends.

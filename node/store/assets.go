@@ -69,7 +69,7 @@ func (x *Asset) newForm(now int64) {
 	x.Status, x.Reason = AssetPendingUpload, ""
 }
 
-var assets = collection[Asset]{command.RecordAsset, command.RecordAssetIndex, func(x *Asset) itemKey {
+var assets = collection[Asset]{itemKind: command.RecordAsset, indexKind: command.RecordAssetIndex, key: func(x *Asset) itemKey {
 	if x.Address == "" {
 		return itemKey{x.ID, x.CreatedMillis, "external " + x.ID.String()}
 	}

@@ -29,7 +29,7 @@ type Audience struct {
 // ListPosition is the audience's position in lists.
 func (x *Audience) ListPosition() string { return positionOf(x.CreatedMillis, x.ID) }
 
-var audiences = collection[Audience]{command.RecordAudience, command.RecordAudienceIndex, func(x *Audience) itemKey {
+var audiences = collection[Audience]{itemKind: command.RecordAudience, indexKind: command.RecordAudienceIndex, key: func(x *Audience) itemKey {
 	return itemKey{x.ID, x.CreatedMillis, "id " + x.ID.String()}
 }}
 

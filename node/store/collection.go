@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -23,7 +24,18 @@ import (
 // one item, and every item can be found by both.
 type collection[T any] struct {
 	itemKind, indexKind command.RecordKind
-	key                 func(*T) itemKey
+	// name begins the id of every record and is the class in which the items are counted, because plain resources share two
+	// kinds. It is empty for a resource with kinds of its own.
+	name string
+	key  func(*T) itemKey
+}
+
+// recordID is the id of the record that has a position or key within the collection.
+func (s collection[T]) recordID(key string) string {
+	if s.name == "" {
+		return key
+	}
+	return s.name + "/" + key
 }
 
 // itemKey is what an item is found by.
@@ -67,7 +79,7 @@ type versioned[T any] struct {
 
 // lookup follows the index from a key. It reports false when no index record has the key.
 func (s collection[T]) lookup(b shard.Queries, t Tenant, key string) (versioned[T], bool) {
-	entry, ok := b.Record(s.indexKind, t.marketplace, key)
+	entry, ok := b.Record(s.indexKind, t.marketplace, s.recordID(key))
 	if !ok {
 		return versioned[T]{}, false
 	}
@@ -90,10 +102,12 @@ const scanStep = 100
 // page's last item.
 func (s collection[T]) list(t Tenant, p Page, keep func(*T) bool) ([]T, bool, error) {
 	got, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (out page[T]) {
-		for after := p.After; ; {
+		for after := s.recordID(p.After); ; {
 			records, more := b.Records(s.itemKind, t.marketplace, after, scanStep)
 			for i := range records {
-				after = records[i].ID
+				if after = records[i].ID; !strings.HasPrefix(after, s.recordID("")) {
+					return out // The next resource of the kind.
+				}
 				item := decoded[T](records[i].Value)
 				if !keep(&item) {
 					continue
@@ -113,12 +127,12 @@ func (s collection[T]) list(t Tenant, p Page, keep func(*T) bool) ([]T, bool, er
 
 // record is the record of an item that replaces the given version. Version 0 means that the record must not exist yet.
 func (s collection[T]) record(t Tenant, item *T, version uint64) command.Record {
-	return command.Record{Kind: s.itemKind, Marketplace: t.marketplace, ID: s.key(item).position(), Value: encoded(item), Expect: version}
+	return command.Record{Kind: s.itemKind, Marketplace: t.marketplace, ID: s.recordID(s.key(item).position()), Value: encoded(item), Expect: version, Class: s.name}
 }
 
 // indexEntry is an index record that leads to an item. expect is the version that it replaces; 0 means that the key must be free.
 func (s collection[T]) indexEntry(t Tenant, key string, item *T, expect uint64) command.Record {
-	return command.Record{Kind: s.indexKind, Marketplace: t.marketplace, ID: key, Value: []byte(s.key(item).position()), Expect: expect}
+	return command.Record{Kind: s.indexKind, Marketplace: t.marketplace, ID: s.recordID(key), Value: []byte(s.recordID(s.key(item).position())), Expect: expect}
 }
 
 // newRecords are the three records of a new item: the item itself, at index 0, and its two index records.
@@ -219,7 +233,7 @@ func (s collection[T]) removeIf(ctx context.Context, t Tenant, id ids.UUID, allo
 
 // deletion is the record that deletes whatever has the key.
 func (s collection[T]) deletion(t Tenant, kind command.RecordKind, key string) command.Record {
-	return command.Record{Kind: kind, Marketplace: t.marketplace, ID: key, Expect: command.Any}
+	return command.Record{Kind: kind, Marketplace: t.marketplace, ID: s.recordID(key), Expect: command.Any}
 }
 
 // retry writes the records that build makes from what it reads. It starts again when they changed in between: after a version

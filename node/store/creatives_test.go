@@ -46,7 +46,7 @@ func TestCreatives(t *testing.T) {
 	if x.slot != want {
 		t.Errorf("%+v, want %+v", x.slot, want)
 	}
-	publish(command.RecordPlacement, "p", encoded(&Placement{ID: ids.UUID{15: 2}, ExternalID: "home"}))
+	publish(command.RecordPlacement, "p", encoded(&Placement{Item: Item{ID: ids.UUID{15: 2}}, ExternalID: "home"}))
 	if want := (market.Placement{ID: ids.UUID{15: 2}.String(), ExternalID: "home", Active: true}); x.placement != want {
 		t.Errorf("%+v, want %+v", x.placement, want)
 	}

@@ -60,7 +60,7 @@ func (i *Invitation) Status(nowMillis int64) InvitationStatus {
 // name is the unique name of an invite. It is unambiguous because an email address contains no line feed.
 func (i *Invite) name() string { return foldEmail(i.Email) + "\n" + i.VendorID }
 
-var invitations = collection[Invitation]{command.RecordInvitation, command.RecordInvitationIndex, func(i *Invitation) itemKey {
+var invitations = collection[Invitation]{itemKind: command.RecordInvitation, indexKind: command.RecordInvitationIndex, key: func(i *Invitation) itemKey {
 	return itemKey{i.ID, i.CreatedMillis, i.name()}
 }}
 

@@ -107,11 +107,11 @@ func (x *Job) To(status JobStatus) error {
 }
 
 // Fail records a failure. The step is tried again after a wait that doubles with each failure; after more than JobRetriesMax failures
-// in a row the job has failed. REQUIRES: reason needs no escaping in JSON.
+// in a row the job has failed.
 func (x *Job) Fail(reason string, now time.Time) {
 	x.Reason = reason
 	if x.Failures++; x.Failures > JobRetriesMax {
-		x.End(JobFailed, `{"error":"`+reason+`"}`)
+		x.End(JobFailed, FailureResult(reason))
 		return
 	}
 	x.Status = JobRetrying
@@ -119,6 +119,13 @@ func (x *Job) Fail(reason string, now time.Time) {
 }
 
 const retryWait = 5 * time.Second
+
+// FailureResult is the result of a job that has failed for a reason, as JSON text.
+func FailureResult(reason string) string {
+	return string(encoded(&struct {
+		Error string `json:"error"`
+	}{reason}))
+}
 
 // End gives a job its final status. A job that is over stays as it is.
 func (x *Job) End(status JobStatus, result string) {

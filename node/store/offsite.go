@@ -20,7 +20,7 @@ type OffsiteCampaign struct {
 	UpdatedMillis int64
 }
 
-var offsiteCampaigns = collection[OffsiteCampaign]{command.RecordOffsiteCampaign, command.RecordOffsiteCampaignIndex, func(x *OffsiteCampaign) itemKey {
+var offsiteCampaigns = collection[OffsiteCampaign]{itemKind: command.RecordOffsiteCampaign, indexKind: command.RecordOffsiteCampaignIndex, key: func(x *OffsiteCampaign) itemKey {
 	return itemKey{x.ID, x.CreatedMillis, x.Network + "\n" + x.ExternalID}
 }}
 

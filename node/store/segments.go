@@ -31,7 +31,7 @@ func (x *Segment) ListPosition() string { return positionOf(x.CreatedMillis, x.I
 // Dynamic reports whether the users follow from a definition.
 func (x *Segment) Dynamic() bool { return len(x.Definition) > 0 }
 
-var segments = collection[Segment]{command.RecordSegment, command.RecordSegmentIndex, func(x *Segment) itemKey {
+var segments = collection[Segment]{itemKind: command.RecordSegment, indexKind: command.RecordSegmentIndex, key: func(x *Segment) itemKey {
 	return itemKey{x.ID, x.CreatedMillis, x.ExternalID}
 }}
 

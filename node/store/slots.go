@@ -41,7 +41,7 @@ type Fallback struct {
 // ListPosition is the slot's position in lists.
 func (s *Slot) ListPosition() string { return positionOf(s.CreatedMillis, s.ID) }
 
-var slots = collection[Slot]{command.RecordMediaSlot, command.RecordMediaSlotIndex, func(s *Slot) itemKey {
+var slots = collection[Slot]{itemKind: command.RecordMediaSlot, indexKind: command.RecordMediaSlotIndex, key: func(s *Slot) itemKey {
 	return itemKey{s.ID, s.CreatedMillis, s.ExternalID}
 }}
 

@@ -33,7 +33,7 @@ func TestATemplateNameIsTakenOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	all, more, err := tenant.Templates(t.Context(), store.Page{Limit: 100}, func(*store.Template) bool { return true })
+	all, more, err := store.Templates().List(tenant, store.Page{Limit: 100}, nil)
 	if made != 1 || len(all) != 1 || more || err != nil {
 		t.Errorf("%d were made, %d are listed, %v", made, len(all), err)
 	}

@@ -22,7 +22,7 @@ type User struct {
 	UpdatedMillis int64
 }
 
-var users = collection[User]{command.RecordUser, command.RecordUserIndex, func(u *User) itemKey {
+var users = collection[User]{itemKind: command.RecordUser, indexKind: command.RecordUserIndex, key: func(u *User) itemKey {
 	return itemKey{u.ID, u.CreatedMillis, foldEmail(u.Email)}
 }}
 

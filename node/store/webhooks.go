@@ -41,7 +41,7 @@ type Webhook struct {
 // ListPosition is the webhook's position in lists.
 func (x *Webhook) ListPosition() string { return positionOf(x.CreatedMillis, x.ID) }
 
-var webhooks = collection[Webhook]{command.RecordWebhook, command.RecordWebhookIndex, func(x *Webhook) itemKey {
+var webhooks = collection[Webhook]{itemKind: command.RecordWebhook, indexKind: command.RecordWebhookIndex, key: func(x *Webhook) itemKey {
 	return itemKey{x.ID, x.CreatedMillis, string(x.Channel)}
 }}
 

@@ -7,12 +7,12 @@ import (
 
 // equalLengthIDs is equalLengthIDsGeneric in assembly. It tests all bytes of an id at once. As soon as the hash is known it
 // prefetches the word of the product table that the lookup will read, so that the memory access overlaps with the next ids.
-func equalLengthIDs(ids []auction.ID, src []byte, seed uint64, at, length int, sieve market.TagFilter) int {
+func equalLengthIDs(ids []auction.ID, src []byte, seed uint64, at, length int, filter market.TagFilter) int {
 	if len(ids) == 0 {
 		return 0
 	}
 	keys := market.ShortKeysOf(seed, length)
-	tags, mask := sieve.Words()
+	tags, mask := filter.Words()
 	return equalLengthIDsAsm(&ids[0], len(ids), &src[at], len(src)-at, length, uint32(at+1), &keys, tags, mask) //nolint:gosec // Bodies are at most 4 MiB.
 }
 

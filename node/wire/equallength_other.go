@@ -10,10 +10,10 @@ import (
 )
 
 // equalLengthIDs is equalLengthIDsGeneric followed by the prefetch of the words that the lookups of its ids read first.
-func equalLengthIDs(ids []auction.ID, src []byte, seed uint64, at, length int, sieve market.TagFilter) int {
+func equalLengthIDs(ids []auction.ID, src []byte, seed uint64, at, length int, filter market.TagFilter) int {
 	n := equalLengthIDsGeneric(ids, src, seed, at, length)
 	if n > 0 {
-		sieve.Prefetch(&ids[0].Hash, unsafe.Sizeof(ids[0]), n)
+		filter.Prefetch(&ids[0].Hash, unsafe.Sizeof(ids[0]), n)
 	}
 	return n
 }

@@ -142,15 +142,15 @@ func (s *scanner) violateAt(rank rank, code apierr.Code, path, rule string, from
 }
 
 // commit moves the violation of a scope into the main scope, where it replaces one of a higher rank.
-func (s *scanner) commit(lane int) {
-	if s.faults[lane].rank < s.faults[scopeMain].rank {
-		s.faults[scopeMain] = s.faults[lane]
+func (s *scanner) commit(scope int) {
+	if s.faults[scope].rank < s.faults[scopeMain].rank {
+		s.faults[scopeMain] = s.faults[scope]
 	}
-	s.discard(lane)
+	s.discard(scope)
 }
 
 // discard removes the violation of a scope.
-func (s *scanner) discard(lane int) { s.faults[lane].rank = rankNone }
+func (s *scanner) discard(scope int) { s.faults[scope].rank = rankNone }
 
 // result returns the code that the body is answered with, and fills f when that is not OK.
 func (s *scanner) result(f *Fault) apierr.Code {

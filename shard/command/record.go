@@ -131,3 +131,10 @@ const (
 	RecordSegmentIndex
 	RecordMarketplace // The highest assigned ordinal of a marketplace.
 )
+
+// The kinds that all plain resources share: those which only the management API reads. The id of a record begins with the
+// resource's name, and its class is that name, so a further plain resource needs nothing here.
+const (
+	RecordPlain RecordKind = 128 + iota
+	RecordPlainIndex
+)

@@ -20,14 +20,6 @@ const (
 	apiKeyTag  = "API keys"
 )
 
-// APIKeyStore is what keys need of a marketplace's store.
-type APIKeyStore interface {
-	Keys(ctx context.Context) ([]store.Key, error)
-	CreateKey(ctx context.Context, kind store.KeyKind, name string, expiresMillis int64) (store.Key, string, error)
-	RevokeKey(ctx context.Context, id string) error
-	CursorKey() [32]byte
-}
-
 type apiKeyService struct {
 	now func() time.Time
 }
@@ -91,8 +83,6 @@ type (
 	}
 )
 
-func apiKeyStoreOf(ctx context.Context) APIKeyStore { return resource.Tenant[APIKeyStore](ctx) }
-
 func (s apiKeyService) create(ctx context.Context, in *apiKeyCreateInput) (*apiKeyCreateOutput, error) {
 	var expires int64
 	if in.Body.ExpiresAt != nil {
@@ -101,16 +91,16 @@ func (s apiKeyService) create(ctx context.Context, in *apiKeyCreateInput) (*apiK
 			return nil, resource.Invalid(resource.At("value_error", "must be in the future", "body", "expiresAt"))
 		}
 	}
-	k, text, err := apiKeyStoreOf(ctx).CreateKey(ctx, store.KeyKind(in.Body.Kind), in.Body.Name, expires)
+	k, text, err := resource.Tenant(ctx).CreateKey(ctx, store.KeyKind(in.Body.Kind), in.Body.Name, expires)
 	if err != nil {
-		return nil, resource.LimitErrorOf(err, "there are 20 active keys of this kind; delete one first")
+		return nil, resource.ErrorOf(err)
 	}
 	return &apiKeyCreateOutput{NewAPIKey{k.ID, text, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis)}}, nil
 }
 
 // listAPIKeys returns a page of the keys, newest first. There are few, so the page is taken from all of them in memory.
 func listAPIKeys(ctx context.Context, in *apiKeyListInput) (*apiKeyListOutput, error) {
-	st := apiKeyStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	keys, err := st.Keys(ctx)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
@@ -129,7 +119,7 @@ func listAPIKeys(ctx context.Context, in *apiKeyListInput) (*apiKeyListOutput, e
 }
 
 func revokeAPIKey(ctx context.Context, in *revokeInput) (*struct{}, error) {
-	err := apiKeyStoreOf(ctx).RevokeKey(ctx, in.KeyID)
+	err := resource.Tenant(ctx).RevokeKey(ctx, in.KeyID)
 	if errors.Is(err, store.ErrWrongState) {
 		return nil, resource.Refuse(apierr.InvalidOperation, "this is the last management key; make another first")
 	}

@@ -11,12 +11,6 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// AuditStore is what the audit log needs of a marketplace's store.
-type AuditStore interface {
-	AuditLog(ctx context.Context, p store.Page, keep func(*store.AuditEntry) bool) ([]store.AuditEntry, bool, error)
-	CursorKey() [32]byte
-}
-
 // RegisterAuditLog mounts the operation.
 func RegisterAuditLog(api huma.API) {
 	resource.Add(api, resource.Op{
@@ -56,7 +50,7 @@ type (
 )
 
 func listAuditEntries(ctx context.Context, in *auditListInput) (*auditListOutput, error) {
-	st := resource.Tenant[AuditStore](ctx)
+	st := resource.Tenant(ctx)
 	keep := func(e *store.AuditEntry) bool {
 		return (in.KeyID == "" || e.KeyID == in.KeyID) && (in.Operation == "" || e.Operation == in.Operation)
 	}

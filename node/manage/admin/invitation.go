@@ -9,24 +9,12 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
 	invitationBase = "/public/v1/invitation-service/invitations"
 	invitationTag  = "Invitations"
 )
-
-// InvitationStore is what invitations need of a marketplace's store.
-type InvitationStore interface {
-	Invite(ctx context.Context, invites []store.Invite) ([]store.Invitation, error)
-	Invitations(ctx context.Context, p store.Page, keep func(*store.Invitation) bool) ([]store.Invitation, bool, error)
-	RevokeInvitation(ctx context.Context, id ids.UUID) error
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	Vendors(ctx context.Context, p store.Page, ids []string) ([]market.Vendor, bool, error)
-	CursorKey() [32]byte
-}
 
 type invitationService struct {
 	now       func() time.Time
@@ -121,10 +109,6 @@ type OneInvitation struct {
 	InvitationID string `path:"invitation_id" format:"uuid"`
 }
 
-func invitationStoreOf(ctx context.Context) InvitationStore {
-	return resource.Tenant[InvitationStore](ctx)
-}
-
 func (s invitationService) create(ctx context.Context, in *invitationCreateInput) (*invitationCreateOutput, error) {
 	if err := requireVendors(ctx, in.Body.Invites); err != nil {
 		return nil, err
@@ -136,7 +120,7 @@ func (s invitationService) create(ctx context.Context, in *invitationCreateInput
 		}
 		invites[i] = store.Invite{VendorID: x.VendorID, Email: x.VendorEmail, Role: x.TargetUserRole}
 	}
-	all, err := invitationStoreOf(ctx).Invite(ctx, invites)
+	all, err := resource.Tenant(ctx).Invite(ctx, invites)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -149,7 +133,7 @@ func requireVendors(ctx context.Context, invites []Invite) error {
 	for i := range invites {
 		named[i] = invites[i].VendorID
 	}
-	vendors, _, err := invitationStoreOf(ctx).Vendors(ctx, store.Page{Limit: len(named)}, named)
+	vendors, _, err := resource.Tenant(ctx).Vendors(ctx, store.Page{Limit: len(named)}, named)
 	if err != nil {
 		return resource.ErrorOf(err)
 	}
@@ -170,7 +154,7 @@ func requireVendors(ctx context.Context, invites []Invite) error {
 }
 
 func (s invitationService) list(ctx context.Context, in *invitationListInput) (*invitationListOutput, error) {
-	st, now := invitationStoreOf(ctx), s.now().UnixMilli()
+	st, now := resource.Tenant(ctx), s.now().UnixMilli()
 	if in.VendorID != "" {
 		if _, err := st.Vendor(ctx, in.VendorID); err != nil {
 			return nil, resource.VendorErrorOf(err)
@@ -190,7 +174,7 @@ func (s invitationService) list(ctx context.Context, in *invitationListInput) (*
 }
 
 func revokeInvitation(ctx context.Context, in *OneInvitation) (*struct{}, error) {
-	return nil, resource.ErrorOf(invitationStoreOf(ctx).RevokeInvitation(ctx, resource.ParseUUID(in.InvitationID)))
+	return nil, resource.ErrorOf(resource.Tenant(ctx).RevokeInvitation(ctx, resource.ParseUUID(in.InvitationID)))
 }
 
 func (s invitationService) answers(all []store.Invitation) []Invitation {

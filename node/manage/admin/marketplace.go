@@ -20,11 +20,6 @@ const (
 	marketplaceTag = "Operator"
 )
 
-// MarketplaceStore gives access to the operator's store, which only the first marketplace has.
-type MarketplaceStore interface {
-	Operator() (store.Operator, bool)
-}
-
 // RegisterMarketplaces mounts the operations.
 func RegisterMarketplaces(api huma.API) {
 	op := func(id, method, path string, status int, doc string) resource.Op {
@@ -104,7 +99,7 @@ type (
 
 // operator returns the operator's store. The listener has checked the key before; that tenants have no such store is a second check.
 func operator(ctx context.Context) (store.Operator, error) {
-	o, ok := resource.Tenant[MarketplaceStore](ctx).Operator()
+	o, ok := resource.Tenant(ctx).Operator()
 	if !ok {
 		return o, resource.Refuse(apierr.ForbiddenAPIKey, "")
 	}
@@ -115,7 +110,6 @@ const (
 	exponentDefault = 2
 	firstKeys       = "first keys"
 	newKeys         = "made by the operator"
-	keysMessage     = "the marketplace would have more than 20 keys of a kind"
 )
 
 func createMarketplace(ctx context.Context, in *marketplaceCreateInput) (*madeOutput, error) {
@@ -142,7 +136,7 @@ func createMarketplace(ctx context.Context, in *marketplaceCreateInput) (*madeOu
 	}
 	auction, management, err := o.CreateKeys(ctx, m.ID, firstKeys)
 	if err != nil {
-		return nil, resource.LimitErrorOf(err, keysMessage)
+		return nil, resource.ErrorOf(err)
 	}
 	return &madeOutput{MarketplaceMade{marketplaceAnswer(&m), MarketplaceKeys{auction, management}}}, nil
 }
@@ -177,7 +171,7 @@ func listMarketplaces(ctx context.Context, in *marketplaceListInput) (*marketpla
 }
 
 func cursorKey(ctx context.Context) [32]byte {
-	return resource.Tenant[interface{ CursorKey() [32]byte }](ctx).CursorKey()
+	return resource.Tenant(ctx).CursorKey()
 }
 
 func getMarketplace(ctx context.Context, in *oneMarketplaceInput) (*marketplaceOutput, error) {
@@ -230,7 +224,7 @@ func createKeys(ctx context.Context, in *oneMarketplaceInput) (*keysOutput, erro
 	}
 	auction, management, err := o.CreateKeys(ctx, resource.ParseUUID(in.ID), newKeys)
 	if err != nil {
-		return nil, resource.LimitErrorOf(err, keysMessage)
+		return nil, resource.ErrorOf(err)
 	}
 	return &keysOutput{MarketplaceKeys{auction, management}}, nil
 }

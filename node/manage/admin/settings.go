@@ -19,12 +19,6 @@ const (
 	settingsTag  = "Marketplace"
 )
 
-// SettingsStore is what settings need of a marketplace's store.
-type SettingsStore interface {
-	StoredSettings(ctx context.Context) (market.Marketplace, error)
-	ChangeSettings(ctx context.Context, change func(*market.Marketplace) error) (market.Marketplace, error)
-}
-
 // RegisterSettings mounts the operations.
 func RegisterSettings(api huma.API) {
 	resource.Add(api, resource.Op{ID: "getSettings", Method: http.MethodGet, Path: settingsPath, Tag: settingsTag, Doc: "Read the marketplace's settings."}, getSettings)
@@ -100,10 +94,8 @@ type (
 	settingsOutput     struct{ Body Settings }
 )
 
-func settingsStoreOf(ctx context.Context) SettingsStore { return resource.Tenant[SettingsStore](ctx) }
-
 func getSettings(ctx context.Context, _ *settingsInput) (*settingsOutput, error) {
-	m, err := settingsStoreOf(ctx).StoredSettings(ctx)
+	m, err := resource.Tenant(ctx).StoredSettings(ctx)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -114,7 +106,7 @@ func patchSettings(ctx context.Context, in *settingsPatchInput) (*settingsOutput
 	if err := in.Body.validate(); err != nil {
 		return nil, err
 	}
-	m, err := settingsStoreOf(ctx).ChangeSettings(ctx, in.Body.apply)
+	m, err := resource.Tenant(ctx).ChangeSettings(ctx, in.Body.apply)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

@@ -8,23 +8,12 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
 	userBase = "/public/v1/user-service/advertiser-users"
 	userTag  = "Users"
 )
-
-// UserStore is what users need of a marketplace's store.
-type UserStore interface {
-	CreateUser(ctx context.Context, u store.User) (store.User, error)
-	UserByEmail(ctx context.Context, email string) (store.User, error)
-	ChangeUser(ctx context.Context, id ids.UUID, fn func(*store.User)) (store.User, error)
-	DeleteUser(ctx context.Context, id ids.UUID) error
-	Vendors(ctx context.Context, p store.Page, ids []string) ([]market.Vendor, bool, error)
-}
 
 // RegisterUsers mounts the operations.
 func RegisterUsers(api huma.API) {
@@ -91,10 +80,8 @@ type OneUser struct {
 	UserID string `path:"user_id" format:"uuid"`
 }
 
-func userStoreOf(ctx context.Context) UserStore { return resource.Tenant[UserStore](ctx) }
-
 func getUser(ctx context.Context, in *getInput) (*userOutput, error) {
-	return userAnswer(userStoreOf(ctx).UserByEmail(ctx, in.Email))
+	return userAnswer(resource.Tenant(ctx).UserByEmail(ctx, in.Email))
 }
 
 func createUser(ctx context.Context, in *userCreateInput) (*userOutput, error) {
@@ -106,7 +93,7 @@ func createUser(ctx context.Context, in *userCreateInput) (*userOutput, error) {
 	if b.LanguagePreference == "" {
 		b.LanguagePreference = "en"
 	}
-	return userAnswer(userStoreOf(ctx).CreateUser(ctx, store.User{
+	return userAnswer(resource.Tenant(ctx).CreateUser(ctx, store.User{
 		Email: b.Email, VendorIDs: vendors, GivenName: b.GivenName, FamilyName: b.FamilyName, Language: b.LanguagePreference,
 	}))
 }
@@ -117,7 +104,7 @@ func patchUser(ctx context.Context, in *userPatchInput) (*userOutput, error) {
 		return nil, err
 	}
 	b := &in.Body
-	return userAnswer(userStoreOf(ctx).ChangeUser(ctx, resource.ParseUUID(in.UserID), func(u *store.User) {
+	return userAnswer(resource.Tenant(ctx).ChangeUser(ctx, resource.ParseUUID(in.UserID), func(u *store.User) {
 		setUser(&u.Email, b.Email)
 		setUser(&u.GivenName, b.GivenName)
 		setUser(&u.FamilyName, b.FamilyName)
@@ -135,7 +122,7 @@ func setUser(to, from *string) {
 }
 
 func removeUser(ctx context.Context, in *OneUser) (*struct{}, error) {
-	return nil, resource.ErrorOf(userStoreOf(ctx).DeleteUser(ctx, resource.ParseUUID(in.UserID)))
+	return nil, resource.ErrorOf(resource.Tenant(ctx).DeleteUser(ctx, resource.ParseUUID(in.UserID)))
 }
 
 // vendorsOf removes repeats. Vendors that are not in the catalog are violations, each at its position.
@@ -143,7 +130,7 @@ func vendorsOf(ctx context.Context, named []string) ([]string, error) {
 	if len(named) == 0 {
 		return nil, nil
 	}
-	known, _, err := userStoreOf(ctx).Vendors(ctx, store.Page{Limit: len(named)}, named)
+	known, _, err := resource.Tenant(ctx).Vendors(ctx, store.Page{Limit: len(named)}, named)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

@@ -11,8 +11,6 @@ import (
 	"github.com/gavel-ads/gavel/node/delivery"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
@@ -20,18 +18,6 @@ const (
 	oneWebhook  = webhookBase + "/{webhook_id}"
 	webhookTag  = "Webhooks"
 )
-
-// WebhookStore is what webhooks need of a marketplace's store.
-type WebhookStore interface {
-	Settings() market.Marketplace
-	CreateWebhook(ctx context.Context, x *store.Webhook) error
-	Webhook(ctx context.Context, id ids.UUID) (store.Webhook, error)
-	Webhooks(ctx context.Context, p store.Page) ([]store.Webhook, bool, error)
-	ChangeWebhook(ctx context.Context, id ids.UUID, fn func(*store.Webhook)) (store.Webhook, error)
-	DeleteWebhook(ctx context.Context, id ids.UUID) error
-	Deliveries(ctx context.Context, webhook ids.UUID, limit int) ([]store.Delivery, error)
-	CursorKey() [32]byte
-}
 
 // webhookService is the resource. development allows webhooks to this machine.
 type webhookService struct{ development bool }
@@ -127,8 +113,6 @@ type OneWebhook struct {
 	ID string `path:"webhook_id" format:"uuid"`
 }
 
-func webhookStoreOf(ctx context.Context) WebhookStore { return resource.Tenant[WebhookStore](ctx) }
-
 func (s webhookService) check(url string) error {
 	if url == "" {
 		return nil
@@ -144,7 +128,7 @@ func (s webhookService) create(ctx context.Context, in *webhookCreateInput) (*we
 		return nil, err
 	}
 	x := store.Webhook{URL: in.Body.URL, Channel: store.Channel(in.Body.Channel), Secret: cmp.Or(in.Body.Secret, rand.Text())}
-	if err := webhookStoreOf(ctx).CreateWebhook(ctx, &x); err != nil {
+	if err := resource.Tenant(ctx).CreateWebhook(ctx, &x); err != nil {
 		return nil, resource.ErrorOf(err)
 	}
 	out := webhookAnswer(ctx, &x)
@@ -153,7 +137,7 @@ func (s webhookService) create(ctx context.Context, in *webhookCreateInput) (*we
 }
 
 func listWebhooks(ctx context.Context, in *webhookListInput) (*webhookListOutput, error) {
-	st := webhookStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listWebhooks")
 	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Webhook) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Webhook, bool, error) { return st.Webhooks(ctx, p) })
@@ -171,7 +155,7 @@ func (s webhookService) patch(ctx context.Context, in *webhookPatchInput) (*webh
 	if err := s.check(in.Body.URL); err != nil {
 		return nil, err
 	}
-	x, err := webhookStoreOf(ctx).ChangeWebhook(ctx, resource.ParseUUID(in.ID), func(x *store.Webhook) {
+	x, err := resource.Tenant(ctx).ChangeWebhook(ctx, resource.ParseUUID(in.ID), func(x *store.Webhook) {
 		x.URL = cmp.Or(in.Body.URL, x.URL)
 		x.Channel = cmp.Or(store.Channel(in.Body.Channel), x.Channel)
 		x.Secret = cmp.Or(in.Body.Secret, x.Secret)
@@ -183,18 +167,18 @@ func (s webhookService) patch(ctx context.Context, in *webhookPatchInput) (*webh
 }
 
 func removeWebhook(ctx context.Context, in *OneWebhook) (*struct{}, error) {
-	return nil, resource.ErrorOf(webhookStoreOf(ctx).DeleteWebhook(ctx, resource.ParseUUID(in.ID)))
+	return nil, resource.ErrorOf(resource.Tenant(ctx).DeleteWebhook(ctx, resource.ParseUUID(in.ID)))
 }
 
 func webhookAnswer(ctx context.Context, x *store.Webhook) *webhookOutput {
 	return &webhookOutput{Webhook{
-		ID: x.ID.String(), MarketplaceID: webhookStoreOf(ctx).Settings().ID.String(), URL: x.URL, Channel: string(x.Channel),
+		ID: x.ID.String(), MarketplaceID: resource.Tenant(ctx).Settings().ID.String(), URL: x.URL, Channel: string(x.Channel),
 		CreatedAt: resource.Time(x.CreatedMillis), UpdatedAt: resource.Time(x.UpdatedMillis),
 	}}
 }
 
 func deliveries(ctx context.Context, in *logInput) (*logOutput, error) {
-	st, id := webhookStoreOf(ctx), resource.ParseUUID(in.ID)
+	st, id := resource.Tenant(ctx), resource.ParseUUID(in.ID)
 	if _, err := st.Webhook(ctx, id); err != nil {
 		return nil, resource.ErrorOf(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
@@ -23,36 +22,14 @@ const (
 	offsiteTag  = "Offsite"
 )
 
-// OffsiteStore is what this resource needs of a marketplace's store.
-type OffsiteStore interface {
-	Settings() market.Marketplace
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	CreateAudience(ctx context.Context, x *store.Audience, job *store.Job) error
-	Audience(ctx context.Context, id ids.UUID) (store.Audience, error)
-	Audiences(ctx context.Context, p store.Page, keep func(*store.Audience) bool) ([]store.Audience, bool, error)
-	ReplaceAudience(ctx context.Context, id ids.UUID, job *store.Job, fn func(*store.Audience)) (store.Audience, error)
-	BeginList(ctx context.Context, job ids.UUID, nonce string) (store.Job, error)
-	StartList(ctx context.Context, job ids.UUID) (store.Job, error)
-	ChangeJob(ctx context.Context, id ids.UUID, fn func(*store.Job) error) (store.Job, error)
-	Job(ctx context.Context, id ids.UUID) (store.Job, error)
-	AddJob(ctx context.Context, x *store.Job) error
-	Advertiser(ctx context.Context, vendorID string) (store.Advertiser, error)
-	ChangeAdvertiser(ctx context.Context, vendorID string, fn func(*store.Advertiser)) error
-	CreateOffsiteCampaign(ctx context.Context, x *store.OffsiteCampaign, job *store.Job) error
-	OffsiteCampaign(ctx context.Context, id ids.UUID) (store.OffsiteCampaign, error)
-	PutOffsiteRows(ctx context.Context, campaign ids.UUID, rows []store.OffsiteRow) error
-	OffsiteProducts(ctx context.Context, campaign ids.UUID, d store.Dates, p store.Page) ([]store.OffsiteRow, bool, error)
-	CursorKey() [32]byte
-}
-
 // OffsiteService serves the offsite operations. The function members give it what it needs of the listener.
 type OffsiteService struct {
 	Blobs     blob.Store
 	PublicURL string
 	Now       func() time.Time
-	Tenant    func(marketplace uint16) OffsiteStore
+	Tenant    func(marketplace uint16) store.Tenant
 	// CurrentTenant is Tenant for uploads: it reads everything that any node answered before.
-	CurrentTenant func(ctx context.Context, marketplace uint16) (OffsiteStore, error)
+	CurrentTenant func(ctx context.Context, marketplace uint16) (store.Tenant, error)
 	Refuse        func(w http.ResponseWriter, code apierr.Code, message string)
 	Networks      []string // The networks that have a connector.
 	// ReportJob applies a connector's report.
@@ -98,11 +75,9 @@ func (s *OffsiteService) Register(api huma.API) {
 	}, s.getReport)
 }
 
-func offsiteStoreOf(ctx context.Context) OffsiteStore { return resource.Tenant[OffsiteStore](ctx) }
-
 // knownVendor refuses a vendor that is not in the catalog.
 func knownVendor(ctx context.Context, id string) error {
-	if _, err := offsiteStoreOf(ctx).Vendor(ctx, id); err != nil {
+	if _, err := resource.Tenant(ctx).Vendor(ctx, id); err != nil {
 		return resource.VendorErrorOf(err)
 	}
 	return nil

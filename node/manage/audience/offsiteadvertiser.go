@@ -75,7 +75,7 @@ func (s *OffsiteService) createAdvertiser(ctx context.Context, in *advertiserInp
 	if err := knownVendor(ctx, b.VendorID); err != nil {
 		return nil, err
 	}
-	st := offsiteStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	known, err := st.Advertiser(ctx, b.VendorID)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
@@ -105,7 +105,7 @@ func getAdvertiser(ctx context.Context, in *getAdvertiserInput) (*advertiserOutp
 	if err := knownVendor(ctx, in.VendorID); err != nil {
 		return nil, err
 	}
-	st := offsiteStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	x, err := st.Advertiser(ctx, in.VendorID)
 	if err != nil {
 		return nil, resource.ErrorOf(err)

@@ -91,7 +91,7 @@ func (s *OffsiteService) createAudience(ctx context.Context, in *createAudienceI
 		Networks: slices.Compact(slices.Sorted(slices.Values(in.Body.DSP))),
 	}
 	job := newListJob(ctx, store.JobAudience)
-	if err := offsiteStoreOf(ctx).CreateAudience(ctx, &x, job); err != nil {
+	if err := resource.Tenant(ctx).CreateAudience(ctx, &x, job); err != nil {
 		return nil, resource.ErrorOf(err)
 	}
 	return &createdOutput{OffsiteCreated{x.ID.String(), s.waiting(ctx, job)}}, nil
@@ -105,7 +105,7 @@ func newListJob(ctx context.Context, kind store.JobType) *store.Job {
 // waiting returns a job with the signed URL for the upload of its list.
 func (s *OffsiteService) waiting(ctx context.Context, job *store.Job) OffsiteWaiting {
 	path := listPath + job.ID.String()
-	policy, signature := keyOf(offsiteStoreOf(ctx).CursorKey()).Sign(blob.Policy{
+	policy, signature := keyOf(resource.Tenant(ctx).CursorKey()).Sign(blob.Policy{
 		Method: http.MethodPut, Path: path, Marketplace: resource.CallerOf(ctx).Marketplace, Subject: job.ID.String(),
 		Object: job.List.Object, Type: listType, MaxBytes: listMax,
 		Expires: s.Now().Add(store.ListWait).UnixMilli(), Nonce: job.List.Nonce,
@@ -115,7 +115,7 @@ func (s *OffsiteService) waiting(ctx context.Context, job *store.Job) OffsiteWai
 
 func (s *OffsiteService) replaceAudience(ctx context.Context, in *replaceInput) (*waitingOutput, error) {
 	job := newListJob(ctx, store.JobAudienceReplace)
-	_, err := offsiteStoreOf(ctx).ReplaceAudience(ctx, resource.ParseUUID(in.ID), job, func(x *store.Audience) {
+	_, err := resource.Tenant(ctx).ReplaceAudience(ctx, resource.ParseUUID(in.ID), job, func(x *store.Audience) {
 		if in.Body.Name != "" {
 			x.Name = in.Body.Name
 		}
@@ -130,7 +130,7 @@ func (s *OffsiteService) replaceAudience(ctx context.Context, in *replaceInput) 
 }
 
 func (s *OffsiteService) listAudiences(ctx context.Context, in *offsiteListInput) (*offsiteListOutput, error) {
-	st := offsiteStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	keep := func(x *store.Audience) bool {
 		return (in.VendorID == "" || x.VendorID == in.VendorID) && (in.DSP == "" || slices.Contains(x.Networks, in.DSP))
 	}

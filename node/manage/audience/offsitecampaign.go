@@ -111,7 +111,7 @@ func (s *OffsiteService) createCampaign(ctx context.Context, in *campaignInput) 
 	if s.connected(b.DSP) {
 		job = &store.Job{Type: store.JobCampaign}
 	}
-	if err := offsiteStoreOf(ctx).CreateOffsiteCampaign(ctx, &x, job); err != nil {
+	if err := resource.Tenant(ctx).CreateOffsiteCampaign(ctx, &x, job); err != nil {
 		return nil, resource.ErrorOf(err)
 	}
 	a := OffsiteCampaign{
@@ -125,7 +125,7 @@ func (s *OffsiteService) createCampaign(ctx context.Context, in *campaignInput) 
 }
 
 func putReport(ctx context.Context, in *offsitePutInput) (*resource.Done, error) {
-	st, id := offsiteStoreOf(ctx), resource.ParseUUID(in.ID)
+	st, id := resource.Tenant(ctx), resource.ParseUUID(in.ID)
 	var found []resource.Violation
 	rows := make([]store.OffsiteRow, len(in.Body.Rows))
 	for i := range in.Body.Rows {
@@ -182,7 +182,7 @@ func (s *OffsiteService) getReport(ctx context.Context, in *productsInput) (*pro
 	if err := knownVendor(ctx, in.VendorID); err != nil {
 		return nil, err
 	}
-	st, id := offsiteStoreOf(ctx), resource.ParseUUID(in.ID)
+	st, id := resource.Tenant(ctx), resource.ParseUUID(in.ID)
 	c, err := st.OffsiteCampaign(ctx, id)
 	if err != nil {
 		return nil, resource.ErrorOf(err)

@@ -43,7 +43,7 @@ type (
 const resultMax = 8 << 10 // BOUND: bytes of a result, which is stored for 30 days.
 
 func getJob(ctx context.Context, in *jobInput) (*jobOutput, error) {
-	x, err := offsiteStoreOf(ctx).Job(ctx, resource.ParseUUID(in.ID))
+	x, err := resource.Tenant(ctx).Job(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

@@ -109,18 +109,18 @@ func refusalOf(err error) *refusal {
 }
 
 // authorizeURL verifies a signed URL and returns what it permits.
-func (s *OffsiteService) authorizeURL(r *http.Request, key func([32]byte) blob.Key) (blob.Policy, OffsiteStore, *refusal) {
+func (s *OffsiteService) authorizeURL(r *http.Request, key func([32]byte) blob.Key) (blob.Policy, store.Tenant, *refusal) {
 	q := r.URL.Query()
 	p, err := key(s.Tenant(0).CursorKey()).Verify(q.Get("policy"), q.Get("signature"), r.Method, r.URL.Path, s.Now())
 	if err != nil {
-		return p, nil, forbidden()
+		return p, store.Tenant{}, forbidden()
 	}
 	tenant, err := s.CurrentTenant(r.Context(), p.Marketplace)
 	if err != nil {
-		return p, nil, &refusal{apierr.ServiceUnavailable, "the upload cannot be looked up now"}
+		return p, store.Tenant{}, &refusal{apierr.ServiceUnavailable, "the upload cannot be looked up now"}
 	}
 	if m := tenant.Settings(); m.Ordinal == 0 || m.Suspended {
-		return p, nil, &refusal{apierr.InvalidMarketplace, ""}
+		return p, store.Tenant{}, &refusal{apierr.InvalidMarketplace, ""}
 	}
 	return p, tenant, nil
 }

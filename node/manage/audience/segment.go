@@ -11,26 +11,12 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/command"
 )
 
 const (
 	segmentBase = "/public/v1/segment-service/segments"
 	segmentTag  = "Segments"
 )
-
-// SegmentStore is what segments need of a marketplace's store.
-type SegmentStore interface {
-	PutSegments(ctx context.Context, all []store.Segment) error
-	Segment(ctx context.Context, externalID string) (store.Segment, error)
-	Segments(ctx context.Context, p store.Page) ([]store.Segment, bool, error)
-	CountSegments(ctx context.Context) (int, error)
-	SegmentSize(ctx context.Context, externalID string) (int, error)
-	UpdateSegmentUsers(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error)
-	DeleteSegment(ctx context.Context, externalID string) error
-	UserSecret() [32]byte
-	CursorKey() [32]byte
-}
 
 // RegisterSegments mounts the operations except for the upload, which is not JSON.
 func RegisterSegments(api huma.API) {
@@ -129,10 +115,8 @@ type (
 	}
 )
 
-func segmentStoreOf(ctx context.Context) SegmentStore { return resource.Tenant[SegmentStore](ctx) }
-
 func putSegments(ctx context.Context, in *segmentPutInput) (*putOutput, error) {
-	st := segmentStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	if found := in.Body.validateCrossField(); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
@@ -141,7 +125,7 @@ func putSegments(ctx context.Context, in *segmentPutInput) (*putOutput, error) {
 		all[i] = in.Body.Segments[i].segment()
 	}
 	if err := st.PutSegments(ctx, all); err != nil {
-		return nil, resource.LimitErrorOf(err, "a marketplace has at most 10,000 segments")
+		return nil, resource.ErrorOf(err)
 	}
 	answered, total, err := answers(ctx, all)
 	if err != nil {
@@ -184,7 +168,7 @@ func (d *SegmentDefinition) segment() store.Segment {
 
 // answers converts segments to answers with their sizes, and counts the segments of the marketplace.
 func answers(ctx context.Context, all []store.Segment) ([]Segment, int, error) {
-	st := segmentStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	total, err := st.CountSegments(ctx)
 	if err != nil {
 		return nil, 0, resource.ErrorOf(err)
@@ -216,7 +200,7 @@ func configOf(x *store.Segment) SegmentConfig {
 }
 
 func listSegments(ctx context.Context, in *segmentListInput) (*segmentListOutput, error) {
-	st := segmentStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listSegments")
 	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Segment) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Segment, bool, error) { return st.Segments(ctx, p) })
@@ -231,7 +215,7 @@ func listSegments(ctx context.Context, in *segmentListInput) (*segmentListOutput
 }
 
 func removeSegment(ctx context.Context, in *oneSegmentInput) (*struct{}, error) {
-	err := segmentStoreOf(ctx).DeleteSegment(ctx, in.ID)
+	err := resource.Tenant(ctx).DeleteSegment(ctx, in.ID)
 	if errors.Is(err, store.ErrWrongState) {
 		return nil, resource.Refuse(apierr.InvalidOperation, "a campaign uses the segment")
 	}

@@ -78,7 +78,7 @@ func (u *SegmentUploads) Serve(w http.ResponseWriter, r *http.Request) {
 
 func (u *SegmentUploads) serve(r *http.Request) (SegmentResult, error) {
 	ctx, id := r.Context(), r.PathValue("segment_id")
-	st, caller := segmentStoreOf(ctx), resource.CallerOf(ctx)
+	st, caller := resource.Tenant(ctx), resource.CallerOf(ctx)
 	if n := utf8.RuneCountInString(id); n > 255 || !utf8.ValidString(id) {
 		return SegmentResult{}, resource.Invalid(resource.At("string_too_long", "must have at most 255 characters", "path", "segment_id"))
 	}
@@ -121,7 +121,7 @@ func (u *SegmentUploads) serve(r *http.Request) (SegmentResult, error) {
 }
 
 // requireStatic checks that a segment exists and accepts users.
-func requireStatic(ctx context.Context, st SegmentStore, id string) error {
+func requireStatic(ctx context.Context, st store.Tenant, id string) error {
 	x, err := st.Segment(ctx, id)
 	if err != nil {
 		return resource.ErrorOf(err)

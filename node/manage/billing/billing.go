@@ -18,16 +18,12 @@ package billing
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -36,24 +32,6 @@ const (
 	base    = service + "/vendors/{vendor_id}"
 	tag     = "Billing"
 )
-
-// Store is what billing needs of a marketplace's store.
-type Store interface {
-	Settings() market.Marketplace
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	Wallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error)
-	EnsureWallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error)
-	OpenWallet(ctx context.Context, vendorID, name string) (ledger.Wallet, error)
-	OpenLedgerAccount(ctx context.Context, name, currency string) (ledger.Wallet, error)
-	Account(ctx context.Context, name string) (ledger.Wallet, error)
-	Entries(ctx context.Context, account ids.UUID, span shard.Span, p store.Page) ([]store.Entry, bool, error)
-	Transfer(ctx context.Context, from, to *ledger.Wallet, amount money.Micros, description string) (store.Transfer, error)
-	Transfers(ctx context.Context, span shard.Span, p store.Page) ([]store.Transfer, bool, error)
-	TransfersOf(ctx context.Context, account ids.UUID, span shard.Span, p store.Page) ([]store.Transfer, bool, error)
-	Location() *time.Location
-	CursorKey() [32]byte
-	Adjust(ctx context.Context, vendorID string, wallet ids.UUID, amount money.Micros, strict bool, description string) (money.Micros, error)
-}
 
 // Register mounts the billing operations.
 func Register(api huma.API) {
@@ -67,8 +45,6 @@ func Register(api huma.API) {
 func add[I, O any](api huma.API, id, method, path, doc string, serve func(context.Context, *I) (*O, error)) {
 	resource.Add(api, resource.Op{ID: id, Method: method, Path: base + path, Tag: tag, Doc: doc}, serve)
 }
-
-func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
 // VendorInput names the vendor.
 type VendorInput struct {
@@ -103,7 +79,7 @@ type (
 
 // requireVendor returns an error for a vendor that is not in the catalog.
 func requireVendor(ctx context.Context, vendorID string) error {
-	_, err := storeOf(ctx).Vendor(ctx, vendorID)
+	_, err := resource.Tenant(ctx).Vendor(ctx, vendorID)
 	return resource.VendorErrorOf(err)
 }
 
@@ -116,14 +92,14 @@ func balance(ctx context.Context, in *VendorInput) (*balanceOutput, error) {
 	for i := range all {
 		sum += all[i].Balance // It cannot overflow: a vendor has few wallets, and a balance is far below the bound of an int64.
 	}
-	return &balanceOutput{Balance{resource.Major(sum), storeOf(ctx).Settings().CurrencyCode}}, nil
+	return &balanceOutput{Balance{resource.Major(sum), resource.Tenant(ctx).Settings().CurrencyCode}}, nil
 }
 
 func walletsOf(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
 	if err := requireVendor(ctx, vendorID); err != nil {
 		return nil, err
 	}
-	all, err := storeOf(ctx).Wallets(ctx, vendorID)
+	all, err := resource.Tenant(ctx).Wallets(ctx, vendorID)
 	return all, resource.VendorErrorOf(err)
 }
 
@@ -151,14 +127,14 @@ func move(ctx context.Context, in *balanceInput, sign money.Micros) (*resultOutp
 	if err != nil {
 		return nil, resource.Invalid(resource.At("less_than_equal", "is out of range", "body", "balance"))
 	}
-	amount -= amount % money.PerMinor(storeOf(ctx).Settings().CurrencyExponent)
+	amount -= amount % money.PerMinor(resource.Tenant(ctx).Settings().CurrencyExponent)
 	if amount == 0 {
 		return nil, resource.Invalid(resource.At("greater_than", "must be at least one minor unit", "body", "balance"))
 	}
 	if err := requireVendor(ctx, in.VendorID); err != nil {
 		return nil, err
 	}
-	if _, err := storeOf(ctx).Adjust(ctx, in.VendorID, ids.UUID{}, sign*amount, sign < 0, in.Body.Description); err != nil {
+	if _, err := resource.Tenant(ctx).Adjust(ctx, in.VendorID, ids.UUID{}, sign*amount, sign < 0, in.Body.Description); err != nil {
 		return nil, resource.LimitErrorOf(err, "the balance would be larger than any wallet may be")
 	}
 	return &resultOutput{Result{true}}, nil

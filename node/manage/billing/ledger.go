@@ -88,7 +88,7 @@ type OneAccount struct {
 }
 
 func accountOf(ctx context.Context, w *ledger.Wallet) *accountOutput {
-	m := storeOf(ctx).Settings()
+	m := resource.Tenant(ctx).Settings()
 	a := Account{
 		AccountID: store.NameOf(w), Balance: wholeMinorUnits(w.Balance, m.CurrencyExponent), CurrencyCode: currencyOf(ctx, w),
 		Deposited: wholeMinorUnits(w.Deposited, m.CurrencyExponent), Transferred: wholeMinorUnits(w.Transferred, m.CurrencyExponent),
@@ -105,11 +105,11 @@ func currencyOf(ctx context.Context, w *ledger.Wallet) string {
 	if w.Currency != "" {
 		return w.Currency
 	}
-	return storeOf(ctx).Settings().CurrencyCode
+	return resource.Tenant(ctx).Settings().CurrencyCode
 }
 
 func openAccount(ctx context.Context, in *openInput) (*accountOutput, error) {
-	w, err := storeOf(ctx).OpenLedgerAccount(ctx, in.Body.AccountID, in.Body.CurrencyCode)
+	w, err := resource.Tenant(ctx).OpenLedgerAccount(ctx, in.Body.AccountID, in.Body.CurrencyCode)
 	switch {
 	case errors.Is(err, store.ErrAlreadyExists):
 		return nil, &resource.Problem{Code: apierr.AccountUniqueViolation}
@@ -120,7 +120,7 @@ func openAccount(ctx context.Context, in *openInput) (*accountOutput, error) {
 }
 
 func getAccount(ctx context.Context, in *OneAccount) (*accountOutput, error) {
-	w, err := storeOf(ctx).Account(ctx, in.AccountID)
+	w, err := resource.Tenant(ctx).Account(ctx, in.AccountID)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -134,17 +134,19 @@ func entries(ctx context.Context, in *entriesInput) (*entriesOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := storeOf(ctx).Account(ctx, in.AccountID)
+	w, err := resource.Tenant(ctx).Account(ctx, in.AccountID)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	cursors := resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), "listLedgerEntries", in.AccountID, in.StartDate, in.EndDate)
+	cursors := resource.CursorsFor(ctx, resource.Tenant(ctx).CursorKey(), "listLedgerEntries", in.AccountID, in.StartDate, in.EndDate)
 	all, end, err := resource.List(cursors, in.NextPage, in.Limit, func(e store.Entry) string { return e.ListPosition() },
-		func(p store.Page) ([]store.Entry, bool, error) { return storeOf(ctx).Entries(ctx, w.ID, span, p) })
+		func(p store.Page) ([]store.Entry, bool, error) {
+			return resource.Tenant(ctx).Entries(ctx, w.ID, span, p)
+		})
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	exponent := storeOf(ctx).Settings().CurrencyExponent
+	exponent := resource.Tenant(ctx).Settings().CurrencyExponent
 	list := make([]Entry, len(all))
 	for i := range all {
 		e := &all[i]

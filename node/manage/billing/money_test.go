@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// world is an environment with a vendor's wallet of 10,000 and a ledger account in another group.
-func world(t *testing.T) (w *managetest.Environment, m store.Tenant, wallet, account ledger.Wallet) {
+// newEnvironment is an environment with a vendor's wallet of 10,000 and a ledger account in another group.
+func newEnvironment(t *testing.T) (w *managetest.Environment, m store.Tenant, wallet, account ledger.Wallet) {
 	t.Helper()
 	w = managetest.New(t)
 	m = w.Store.Tenant(managetest.Main)
@@ -65,7 +65,7 @@ func encoded(x any) string {
 // TestBegunTransferArrives: a node stops after it has taken the money of a transfer to another group. The leader completes it once, however
 // many leaders there are, and only after the node that received the request had its time.
 func TestBegunTransferArrives(t *testing.T) {
-	w, m, wallet, account := world(t)
+	w, m, wallet, account := newEnvironment(t)
 	for n := range byte(3) {
 		cmd := command.AppendTransfer(nil, w.Now().UnixMilli(), &command.Transfer{
 			ID: ids.Mint(1, [10]byte{n}, ids.ShardOf(wallet.ID)), Step: command.TransferSend, Marketplace: managetest.Main,
@@ -105,7 +105,7 @@ func TestBegunTransferArrives(t *testing.T) {
 
 // TestRefusedTransferComesBack: money that the other group cannot accept is returned.
 func TestRefusedTransferComesBack(t *testing.T) {
-	w, m, wallet, account := world(t)
+	w, m, wallet, account := newEnvironment(t)
 	nowhere := account
 	nowhere.ID[0]++ // An account of the other group that does not exist.
 	_, err := m.Transfer(t.Context(), &wallet, &nowhere, 1_000, "")
@@ -127,7 +127,7 @@ func TestRefusedTransferComesBack(t *testing.T) {
 // TestEmptiedWalletIsNotifiedOnce: each emptying of a wallet is notified once, also when the notifier fails between the two groups, and
 // again after the wallet had money.
 func TestEmptiedWalletIsNotifiedOnce(t *testing.T) {
-	w, m, wallet, _ := world(t)
+	w, m, wallet, _ := newEnvironment(t)
 	hook := store.Webhook{Channel: store.ChannelWallet, URL: "https://receiver.example.com/"}
 	check(t, m.CreateWebhook(t.Context(), &hook))
 	notices := func() []store.Delivery {

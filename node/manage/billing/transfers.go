@@ -75,7 +75,7 @@ type (
 
 // span converts the days to times. An absent day gives 0, which means no bound.
 func (in *DaysInput) span(ctx context.Context) (s shard.Span, err error) {
-	zone := storeOf(ctx).Location()
+	zone := resource.Tenant(ctx).Location()
 	day := func(text string, days int) int64 {
 		if text == "" {
 			return 0
@@ -107,12 +107,12 @@ func transfer(ctx context.Context, in *transferInput) (*transferOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	exponent := storeOf(ctx).Settings().CurrencyExponent
+	exponent := resource.Tenant(ctx).Settings().CurrencyExponent
 	amount, err := money.FromMinor(b.Amount, exponent)
 	if err != nil {
 		return nil, resource.Invalid(resource.At("less_than_equal", "is out of range", "body", "amount"))
 	}
-	x, err := storeOf(ctx).Transfer(ctx, &from, &to, amount, b.Description)
+	x, err := resource.Tenant(ctx).Transfer(ctx, &from, &to, amount, b.Description)
 	if err != nil {
 		return nil, resource.LimitErrorOf(err, "the other account cannot hold more")
 	}
@@ -140,7 +140,7 @@ func (b *TransferBody) accounts(ctx context.Context) (from, to ledger.Wallet, er
 }
 
 func payingAccount(ctx context.Context, name string) (ledger.Wallet, error) {
-	w, err := storeOf(ctx).Account(ctx, name)
+	w, err := resource.Tenant(ctx).Account(ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return w, &resource.Problem{Code: apierr.InvalidLedgerAccount}
 	}
@@ -152,22 +152,24 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	fetch := func(p store.Page) ([]store.Transfer, bool, error) { return storeOf(ctx).Transfers(ctx, span, p) }
+	fetch := func(p store.Page) ([]store.Transfer, bool, error) {
+		return resource.Tenant(ctx).Transfers(ctx, span, p)
+	}
 	if in.Account != "" {
-		w, err := storeOf(ctx).Account(ctx, in.Account)
+		w, err := resource.Tenant(ctx).Account(ctx, in.Account)
 		if err != nil {
 			return nil, resource.ErrorOf(err)
 		}
 		fetch = func(p store.Page) ([]store.Transfer, bool, error) {
-			return storeOf(ctx).TransfersOf(ctx, w.ID, span, p)
+			return resource.Tenant(ctx).TransfersOf(ctx, w.ID, span, p)
 		}
 	}
-	cursors := resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), "listTransfers", in.Account, in.StartDate, in.EndDate)
+	cursors := resource.CursorsFor(ctx, resource.Tenant(ctx).CursorKey(), "listTransfers", in.Account, in.StartDate, in.EndDate)
 	all, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Transfer) string { return x.ListPosition() }, fetch)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	exponent := storeOf(ctx).Settings().CurrencyExponent
+	exponent := resource.Tenant(ctx).Settings().CurrencyExponent
 	page := make([]Transfer, len(all))
 	for i := range all {
 		page[i] = transferOf(&all[i], exponent)

@@ -82,11 +82,11 @@ func wallets(ctx context.Context, in *VendorInput) (*walletsOutput, error) {
 	if err := requireVendor(ctx, in.VendorID); err != nil {
 		return nil, err
 	}
-	all, err := storeOf(ctx).EnsureWallets(ctx, in.VendorID)
+	all, err := resource.Tenant(ctx).EnsureWallets(ctx, in.VendorID)
 	if err != nil {
 		return nil, resource.VendorErrorOf(err)
 	}
-	m := storeOf(ctx).Settings()
+	m := resource.Tenant(ctx).Settings()
 	list := make([]Wallet, len(all))
 	for i := range all {
 		list[i] = walletOf(&all[i], &m)
@@ -98,11 +98,11 @@ func create(ctx context.Context, in *createInput) (*walletOutput, error) {
 	if err := requireVendor(ctx, in.VendorID); err != nil {
 		return nil, err
 	}
-	w, err := storeOf(ctx).OpenWallet(ctx, in.VendorID, in.Body.Name)
+	w, err := resource.Tenant(ctx).OpenWallet(ctx, in.VendorID, in.Body.Name)
 	if err != nil {
 		return nil, resource.LimitErrorOf(err, "the vendor has 3 wallets already")
 	}
-	m := storeOf(ctx).Settings()
+	m := resource.Tenant(ctx).Settings()
 	return &walletOutput{walletOf(&w, &m)}, nil
 }
 
@@ -126,7 +126,7 @@ func get(ctx context.Context, in *OneWallet) (*walletOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := storeOf(ctx).Settings()
+	m := resource.Tenant(ctx).Settings()
 	return &walletOutput{walletOf(&w, &m)}, nil
 }
 
@@ -142,12 +142,12 @@ func adjust(ctx context.Context, in *adjustInput) (*adjustOutput, error) {
 }
 
 func adjustBy(ctx context.Context, in *adjustInput, wallet ids.UUID) (*adjustOutput, error) {
-	exponent := storeOf(ctx).Settings().CurrencyExponent
+	exponent := resource.Tenant(ctx).Settings().CurrencyExponent
 	amount, err := money.FromMinor(in.Body.Amount, exponent)
 	if err != nil {
 		return nil, resource.Invalid(resource.At("less_than_equal", "is out of range", "body", "amount"))
 	}
-	left, err := storeOf(ctx).Adjust(ctx, in.VendorID, wallet, amount, false, in.Body.Description)
+	left, err := resource.Tenant(ctx).Adjust(ctx, in.VendorID, wallet, amount, false, in.Body.Description)
 	if err != nil {
 		return nil, resource.LimitErrorOf(err, "the balance would be larger than any wallet may be")
 	}

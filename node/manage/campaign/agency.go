@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -20,20 +19,6 @@ const agencyTag = "Agency"
 
 // AgencyAreas are the path segments under which the operations are always served. Known clients use the second one.
 var AgencyAreas = []string{"agency", "toppie"}
-
-// AgencyStore is what agencies need of a marketplace's store.
-type AgencyStore interface {
-	Settings() market.Marketplace
-	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
-	CampaignsAfter(ctx context.Context, p store.Page) ([]store.CampaignState, bool, error)
-	ChangeCampaign(ctx context.Context, id ids.UUID, change func(*store.CampaignState) (*command.PatchCampaign, error)) error
-	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	BidRange(ctx context.Context) (store.BidRange, error)
-	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
-	AccountID(vendorID string) ids.UUID
-	CursorKey() [32]byte
-}
 
 // AgencyBase is the path of the campaigns of an area.
 func AgencyBase(area string) string { return "/public/v1/" + area + "/campaigns" }
@@ -120,11 +105,9 @@ var agencyPlaces = resource.Places{
 	campaigns.StartDate: {"endDate"}, campaigns.EndDate: {"endDate"}, campaigns.TargetROAS: {"targetRoas"},
 }
 
-func agencyStoreOf(ctx context.Context) AgencyStore { return resource.Tenant[AgencyStore](ctx) }
-
 func listAgencyCampaigns(area string) func(context.Context, *agencyListInput) (*agencyListOutput, error) {
 	return func(ctx context.Context, in *agencyListInput) (*agencyListOutput, error) {
-		st := agencyStoreOf(ctx)
+		st := resource.Tenant(ctx)
 		cursors := resource.CursorsFor(ctx, st.CursorKey(), "listAgencyCampaigns", area)
 		page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(c store.CampaignState) string { return store.CampaignListPosition(&c) },
 			func(p store.Page) ([]store.CampaignState, bool, error) { return st.CampaignsAfter(ctx, p) })
@@ -148,18 +131,18 @@ func presentForAgency(c *store.CampaignState) error {
 }
 
 func getAgencyCampaign(ctx context.Context, in *OneAgencyCampaign) (*agencyOutput, error) {
-	c, err := agencyStoreOf(ctx).Campaign(ctx, resource.ParseUUID(in.ID))
+	c, err := resource.Tenant(ctx).Campaign(ctx, resource.ParseUUID(in.ID))
 	if err == nil {
 		err = presentForAgency(&c)
 	}
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	return &agencyOutput{agencyAnswer(agencyStoreOf(ctx), &c)}, nil
+	return &agencyOutput{agencyAnswer(resource.Tenant(ctx), &c)}, nil
 }
 
 func patchAgencyCampaign(ctx context.Context, in *agencyPatchInput) (*agencyOutput, error) {
-	st := agencyStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	c := in.Body.changes(st.Settings().CurrencyExponent)
 	if err := campaigns.Patch(ctx, st, resource.ParseUUID(in.ID), c); err != nil {
 		return nil, resource.CampaignErrorOf(err, agencyPlaces)
@@ -183,10 +166,10 @@ func (b *AgencyPatch) changes(exponent uint8) *campaigns.Changes {
 }
 
 func removeAgencyCampaign(ctx context.Context, in *OneAgencyCampaign) (*struct{}, error) {
-	return nil, resource.ErrorOf(campaigns.Delete(ctx, agencyStoreOf(ctx), resource.ParseUUID(in.ID), updatedBy(ctx), presentForAgency))
+	return nil, resource.ErrorOf(campaigns.Delete(ctx, resource.Tenant(ctx), resource.ParseUUID(in.ID), updatedBy(ctx), presentForAgency))
 }
 
-func agencyAnswer(st AgencyStore, c *store.CampaignState) AgencyCampaign {
+func agencyAnswer(st store.Tenant, c *store.CampaignState) AgencyCampaign {
 	m := st.Settings()
 	a := AgencyCampaign{
 		ID: c.ID.String(), AccountID: st.AccountID(c.VendorID).String(), Name: c.Name,

@@ -31,7 +31,7 @@ type agencyCreateInput struct {
 }
 
 func createAgencyCampaign(ctx context.Context, in *agencyCreateInput) (*agencyOutput, error) {
-	st := agencyStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	d := in.Body.draft(st.Settings().CurrencyExponent)
 	d.Campaign.VendorID, d.Campaign.StatusUpdatedBy = in.VendorID, updatedBy(ctx)
 	d.Complete = func(ctx context.Context, _ *market.Vendor) error { return d.Price(ctx, st) }

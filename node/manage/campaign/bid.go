@@ -163,7 +163,7 @@ func bidOf(c *market.Campaign, b *market.Bid, exponent uint8) Bid {
 }
 
 func (s service) addBids(ctx context.Context, in *addBidsInput) (*bidListOutput, error) {
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	m := st.Settings()
 	c, err := st.Campaign(ctx, in.id())
 	t := bidRules{exponent: m.CurrencyExponent, h3: m.H3}
@@ -211,7 +211,7 @@ func bidsOf(c *market.Campaign, bids []market.Bid, exponent uint8) []Bid {
 }
 
 func (s service) listBids(ctx context.Context, in *listBidsInput) (*bidListOutput, error) {
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	c, err := st.Campaign(ctx, in.id())
 	if err != nil {
 		return nil, resource.ErrorOf(err)
@@ -225,7 +225,7 @@ func (s service) listBids(ctx context.Context, in *listBidsInput) (*bidListOutpu
 }
 
 func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, error) {
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	m := st.Settings()
 	t := bidRules{exponent: m.CurrencyExponent, h3: m.H3}
 	f := violations{at: []any{"body"}}
@@ -273,7 +273,7 @@ func (b *BidPatchBody) command(t *bidRules, target string, triggers []market.Tri
 }
 
 func (s service) removeBid(ctx context.Context, in *oneBid) (*struct{}, error) {
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	b, err := st.Bid(ctx, in.id(), resource.ParseUUID(in.BidID))
 	if err != nil {
 		return nil, resource.ErrorOf(err)

@@ -8,11 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
@@ -24,28 +20,6 @@ const (
 	targetROASMilli   = 1000  // Units of TargetROASMilli in 1.0.
 	bidsOfCampaignMax = 5_000 // BOUND: bids of one campaign. It is the interface's; the store refuses more.
 )
-
-// Store is what campaigns need of a marketplace's store.
-type Store interface {
-	Settings() market.Marketplace
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	Wallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error)
-	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
-	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
-	Campaigns(ctx context.Context, f store.CampaignFilter) ([]store.CampaignState, bool, error)
-	ChangeCampaign(ctx context.Context, id ids.UUID, change func(*store.CampaignState) (*command.PatchCampaign, error)) error
-	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
-	Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error)
-	Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, error)
-	AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error
-	PatchBid(ctx context.Context, p *command.PatchBid) error
-	Slot(ctx context.Context, named string) (store.Slot, error)
-	PlacementByExternalID(ctx context.Context, externalID string) (store.Placement, error)
-	Template(ctx context.Context, id ids.UUID) (store.Template, error)
-	Asset(ctx context.Context, id ids.UUID) (store.Asset, error)
-	Segment(ctx context.Context, id string) (store.Segment, error)
-	CursorKey() [32]byte
-}
 
 // service holds what the operations need beside the caller's store.
 type service struct{ now func() time.Time }
@@ -72,8 +46,6 @@ func Register(api huma.API, now func() time.Time) {
 func add[I, O any](api huma.API, id, method string, status int, path, doc string, serve func(context.Context, *I) (*O, error)) {
 	resource.Add(api, resource.Op{ID: id, Method: method, Status: status, Path: base + path, Tag: tag, Doc: doc}, serve)
 }
-
-func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
 // Next is the next page of a list that is paged by offset.
 type Next struct {

@@ -40,7 +40,7 @@ func (s service) get(ctx context.Context, in *OneCampaign) (*campaignOutput, err
 }
 
 func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	f := store.CampaignFilter{VendorID: in.VendorID, Offset: in.Offset, Limit: in.Limit}
 	if in.VendorID != "" {
 		if _, err := st.Vendor(ctx, in.VendorID); err != nil {
@@ -70,7 +70,7 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 
 // patch changes a campaign.
 func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, error) {
-	st, b := storeOf(ctx), &in.Body
+	st, b := resource.Tenant(ctx), &in.Body
 	found := b.filters().validateCrossField()
 	c := b.changes(st.Settings().CurrencyExponent)
 	c.By, c.Malformed, c.Complete = updatedBy(ctx), len(found) > 0, b.complete
@@ -144,7 +144,7 @@ func setIfPresent[T any](to **T, from *T) {
 
 // remove terminates a campaign.
 func (s service) remove(ctx context.Context, in *OneCampaign) (*struct{}, error) {
-	return nil, resource.CampaignErrorOf(campaigns.Delete(ctx, storeOf(ctx), in.id(), updatedBy(ctx), nil), nil)
+	return nil, resource.CampaignErrorOf(campaigns.Delete(ctx, resource.Tenant(ctx), in.id(), updatedBy(ctx), nil), nil)
 }
 
 type (
@@ -164,7 +164,7 @@ type Products struct {
 
 // products lists the products of a campaign by id: those it bids on and those it names.
 func (s service) products(ctx context.Context, in *productsInput) (*productsOutput, error) {
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	c, err := st.Campaign(ctx, in.id())
 	if err != nil {
 		return nil, resource.ErrorOf(err)

@@ -29,7 +29,7 @@ var places = resource.Places{
 
 // create stores a campaign. The order of checks is the interface's: members, then the resources they name.
 func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, error) {
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	b := &in.Body
 	m := st.Settings()
 	d := b.draft(s.now().UnixMilli(), m.CurrencyExponent)
@@ -116,7 +116,7 @@ func (b *Body) draft(nowMillis int64, exponent uint8) campaigns.Draft {
 
 // walletOf returns the id of the wallet that pays for a campaign of the vendor.
 func walletOf(ctx context.Context, vendorID, walletID string) (ids.UUID, error) {
-	wallets, err := storeOf(ctx).Wallets(ctx, vendorID)
+	wallets, err := resource.Tenant(ctx).Wallets(ctx, vendorID)
 	if err != nil {
 		return ids.UUID{}, resource.VendorErrorOf(err)
 	}
@@ -144,11 +144,11 @@ func isTrue(b *bool, absent bool) bool {
 
 // answer reads a campaign and converts it to its answer.
 func (s service) answer(ctx context.Context, id ids.UUID) (*campaignOutput, error) {
-	state, err := storeOf(ctx).Campaign(ctx, id)
+	state, err := resource.Tenant(ctx).Campaign(ctx, id)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	m := storeOf(ctx).Settings()
+	m := resource.Tenant(ctx).Settings()
 	return &campaignOutput{campaignOf(&state, &m)}, nil
 }
 

@@ -11,11 +11,6 @@ import (
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
-	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
 // Paths of the service.
@@ -28,26 +23,6 @@ const (
 
 	dialogTag = "Vendor dialog"
 )
-
-// DialogStore is what the dialog needs of a marketplace's store.
-type DialogStore interface {
-	Settings() market.Marketplace
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	Products(ctx context.Context, p store.Page, ids []string, vendorID string) ([]market.Product, bool, error)
-	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
-	CreateShopCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid, over func(*store.CampaignState) bool) error
-	ChangeCampaign(ctx context.Context, id ids.UUID, change func(*store.CampaignState) (*command.PatchCampaign, error)) error
-	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
-	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
-	Campaigns(ctx context.Context, f store.CampaignFilter) ([]store.CampaignState, bool, error)
-	Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error)
-	BidRange(ctx context.Context) (store.BidRange, error)
-	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
-	CampaignDaily(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
-	CursorKey() [32]byte
-}
-
-func dialogStoreOf(ctx context.Context) DialogStore { return resource.Tenant[DialogStore](ctx) }
 
 type dialogService struct{ now func() time.Time }
 
@@ -98,7 +73,7 @@ type DialogAuthorization struct {
 type authorizeOutput struct{ Body DialogAuthorization }
 
 func (s dialogService) authorize(ctx context.Context, in *OneVendor) (*authorizeOutput, error) {
-	st, caller := dialogStoreOf(ctx), resource.CallerOf(ctx)
+	st, caller := resource.Tenant(ctx), resource.CallerOf(ctx)
 	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
 		return nil, resource.VendorErrorOf(err)
 	}
@@ -108,7 +83,7 @@ func (s dialogService) authorize(ctx context.Context, in *OneVendor) (*authorize
 
 // requireVendor refuses a request whose token names a vendor that was deleted from the catalog.
 func requireVendor(ctx context.Context) error {
-	_, err := dialogStoreOf(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
+	_, err := resource.Tenant(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
 	return resource.VendorErrorOf(err)
 }
 
@@ -125,7 +100,7 @@ func dialogDetails(ctx context.Context, _ *struct{}) (*detailsOutput, error) {
 	if err := requireVendor(ctx); err != nil {
 		return nil, err
 	}
-	m := dialogStoreOf(ctx).Settings()
+	m := resource.Tenant(ctx).Settings()
 	return &detailsOutput{DialogDetails{m.CurrencyCode, int(m.CurrencyExponent), "en"}}, nil
 }
 
@@ -149,7 +124,7 @@ func defaultBudget(ctx context.Context, _ *OneVendor) (*budgetsOutput, error) {
 	if err := requireVendor(ctx); err != nil {
 		return nil, err
 	}
-	r, err := dialogStoreOf(ctx).BidRange(ctx)
+	r, err := resource.Tenant(ctx).BidRange(ctx)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

@@ -36,7 +36,7 @@ var dialogPlaces = resource.Places{
 }
 
 func (s dialogService) create(ctx context.Context, in *dialogCreateInput) (*dialogOutput, error) {
-	st := dialogStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	m := st.Settings()
 	d, found := in.Body.draft(&m, s.now().UnixMilli())
 	assignVendor(ctx, &m, &d.Campaign)
@@ -66,7 +66,7 @@ func sold(ctx context.Context, bids []market.Bid) error {
 	for i := range bids {
 		wanted[i] = bids[i].Target
 	}
-	products, _, err := dialogStoreOf(ctx).Products(ctx, store.Page{Limit: len(wanted)}, wanted, resource.CallerOf(ctx).Vendor)
+	products, _, err := resource.Tenant(ctx).Products(ctx, store.Page{Limit: len(wanted)}, wanted, resource.CallerOf(ctx).Vendor)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func sold(ctx context.Context, bids []market.Bid) error {
 
 // findDialogCampaign returns a campaign of the token's vendor that is not deleted.
 func findDialogCampaign(ctx context.Context, id string) (store.CampaignState, error) {
-	c, err := dialogStoreOf(ctx).Campaign(ctx, resource.ParseUUID(id))
+	c, err := resource.Tenant(ctx).Campaign(ctx, resource.ParseUUID(id))
 	if err == nil {
 		err = isOwn(ctx)(&c)
 	}
@@ -114,7 +114,7 @@ func getDialogCampaign(ctx context.Context, in *oneDialogCampaign) (*dialogOutpu
 }
 
 func patchDialogCampaign(ctx context.Context, in *dialogPatchInput) (*dialogOutput, error) {
-	st, id := dialogStoreOf(ctx), resource.ParseUUID(in.CampaignID)
+	st, id := resource.Tenant(ctx), resource.ParseUUID(in.CampaignID)
 	c := in.Body.changes(st.Settings().CurrencyExponent)
 	c.Sees = isOwn(ctx)
 	if err := campaigns.Patch(ctx, st, id, c); err != nil {
@@ -144,21 +144,21 @@ type Null struct{}
 type nullOutput struct{ Body Null }
 
 func removeDialogCampaign(ctx context.Context, in *oneDialogCampaign) (*nullOutput, error) {
-	err := campaigns.Delete(ctx, dialogStoreOf(ctx), resource.ParseUUID(in.CampaignID), updatedBy(ctx), isOwn(ctx))
+	err := campaigns.Delete(ctx, resource.Tenant(ctx), resource.ParseUUID(in.CampaignID), updatedBy(ctx), isOwn(ctx))
 	return &nullOutput{}, resource.ErrorOf(err)
 }
 
 // dialogAnswer reads a campaign and converts it to the dialog's answer.
 func dialogAnswer(ctx context.Context, id ids.UUID) (*dialogOutput, error) {
-	c, err := dialogStoreOf(ctx).Campaign(ctx, id)
+	c, err := resource.Tenant(ctx).Campaign(ctx, id)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	bids, _, err := dialogStoreOf(ctx).Bids(ctx, id, 0, math.MaxInt32) // There are at most 5,000, the bound of a campaign.
+	bids, _, err := resource.Tenant(ctx).Bids(ctx, id, 0, math.MaxInt32) // There are at most 5,000, the bound of a campaign.
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	a := dialogCampaignOf(&c, dialogStoreOf(ctx).Settings().CurrencyExponent)
+	a := dialogCampaignOf(&c, resource.Tenant(ctx).Settings().CurrencyExponent)
 	for i := range bids {
 		if bids[i].Active {
 			a.ActiveBidsCount++

@@ -73,11 +73,11 @@ func dialogReport(ctx context.Context, in *reportInput) (*reportOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := dialogStoreOf(ctx).CampaignReport(ctx, c.ID, days)
+	sum, err := resource.Tenant(ctx).CampaignReport(ctx, c.ID, days)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	return &reportOutput{DialogReport{DialogNumbers: numbersOf(&sum, dialogStoreOf(ctx).Settings().CurrencyExponent)}}, nil
+	return &reportOutput{DialogReport{DialogNumbers: numbersOf(&sum, resource.Tenant(ctx).Settings().CurrencyExponent)}}, nil
 }
 
 func daily(ctx context.Context, in *reportInput) (*daysOutput, error) {
@@ -89,13 +89,13 @@ func daily(ctx context.Context, in *reportInput) (*daysOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := dialogStoreOf(ctx).CampaignDaily(ctx, c.ID, days)
+	rows, err := resource.Tenant(ctx).CampaignDaily(ctx, c.ID, days)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
 	all := make([]DialogDay, len(rows))
 	for i := range rows {
-		all[i] = DialogDay{rows[i].Date, numbersOf(&rows[i].Counters, dialogStoreOf(ctx).Settings().CurrencyExponent)}
+		all[i] = DialogDay{rows[i].Date, numbersOf(&rows[i].Counters, resource.Tenant(ctx).Settings().CurrencyExponent)}
 	}
 	return &daysOutput{DialogDays{all}}, nil
 }

@@ -44,7 +44,7 @@ type (
 
 // running returns the newest campaigns of the token's vendor that promote products, now or later.
 func (s dialogService) running(ctx context.Context) ([]store.CampaignState, error) {
-	all, _, err := dialogStoreOf(ctx).Campaigns(ctx, store.CampaignFilter{
+	all, _, err := resource.Tenant(ctx).Campaigns(ctx, store.CampaignFilter{
 		VendorID: resource.CallerOf(ctx).Vendor, Format: new(market.Listing), Limit: dialogCampaignsMax,
 	})
 	now := s.now().UnixMilli()
@@ -90,7 +90,7 @@ func (s dialogService) shopCampaign(ctx context.Context, _ *struct{}) (*shopOutp
 // promote creates the campaign of the vendor's shop, with a bid on every product that is active now. Of two requests at the same
 // moment one creates it, and the other is refused.
 func (s dialogService) promote(ctx context.Context, in *promoteInput) (*nullOutput, error) {
-	st, now := dialogStoreOf(ctx), s.now().UnixMilli()
+	st, now := resource.Tenant(ctx), s.now().UnixMilli()
 	m := st.Settings()
 	d := in.Body.draft(now, m.CurrencyExponent)
 	assignVendor(ctx, &m, &d.Campaign)
@@ -116,7 +116,7 @@ func (s dialogService) promote(ctx context.Context, in *promoteInput) (*nullOutp
 
 // onSale are bids on the active products of a vendor.
 func onSale(ctx context.Context, vendorID string) (bids []market.Bid, err error) {
-	products, _, err := dialogStoreOf(ctx).Products(ctx, store.Page{Limit: dialogBidsMax}, nil, vendorID)
+	products, _, err := resource.Tenant(ctx).Products(ctx, store.Page{Limit: dialogBidsMax}, nil, vendorID)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s dialogService) productCampaigns(ctx context.Context, in *dialogProductsI
 		answer[id] = nil
 	}
 	for i := range all {
-		bids, _, err := dialogStoreOf(ctx).Bids(ctx, all[i].ID, 0, dialogBidsMax)
+		bids, _, err := resource.Tenant(ctx).Bids(ctx, all[i].ID, 0, dialogBidsMax)
 		if err != nil {
 			return nil, resource.ErrorOf(err)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 const (
@@ -27,11 +26,6 @@ const (
 type ExplainCore interface {
 	Explain(ctx context.Context, marketplace uint16, operation string, body []byte, now time.Time) (serving.Explanation, apierr.Code, string, error)
 	Recent(marketplace uint16) (all []serving.Explanation, every uint64)
-}
-
-// ExplainStore looks up the ids of bids.
-type ExplainStore interface {
-	BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]ids.UUID, error)
 }
 
 type explainService struct {
@@ -106,7 +100,7 @@ func (s explainService) recent(ctx context.Context, _ *nothing) (*recentOutput, 
 // addBidIDs gives every candidate of the marketplace's own demand the id of its bid, with which the bid can be changed. Candidates of
 // a campaign that does not exist any more get none.
 func addBidIDs(ctx context.Context, auctions []serving.ExplainedAuction) error {
-	st := resource.Tenant[ExplainStore](ctx)
+	st := resource.Tenant(ctx)
 	byCampaign := map[string][]*serving.Candidate{}
 	for i := range auctions {
 		for k := range auctions[i].Candidates {

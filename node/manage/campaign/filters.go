@@ -94,7 +94,7 @@ func (f filters) exist(ctx context.Context) (err error) {
 	known := map[string]bool{}
 	checkSegment := func(id string, loc ...any) {
 		if _, asked := known[id]; !asked && err == nil {
-			_, missing := storeOf(ctx).Segment(ctx, id)
+			_, missing := resource.Tenant(ctx).Segment(ctx, id)
 			known[id] = missing == nil
 			if !errors.Is(missing, store.ErrNotFound) {
 				err = missing

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
-	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
 const (
@@ -34,15 +33,6 @@ const (
 // ForecastCore replays recorded auctions.
 type ForecastCore interface {
 	Replay(ctx context.Context, marketplace uint16, s *market.WhatIf, now time.Time) (serving.Replay, apierr.Code, error)
-}
-
-// ForecastStore is what forecasts need of a marketplace's store.
-type ForecastStore interface {
-	Settings() market.Marketplace
-	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
-	Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error)
-	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
-	MarketplaceCounters(ctx context.Context, d store.Dates, daily, byProduct bool) ([]store.CounterRow, error)
 }
 
 type forecastService struct {
@@ -71,7 +61,7 @@ type (
 )
 
 func (s forecastService) forecast(ctx context.Context, in *forecastInput) (*forecastOutput, error) {
-	st := resource.Tenant[ForecastStore](ctx)
+	st := resource.Tenant(ctx)
 	id := resource.ParseUUID(in.CampaignID)
 	c, err := st.Campaign(ctx, id)
 	if err != nil {
@@ -111,7 +101,7 @@ func (s forecastService) forecast(ctx context.Context, in *forecastInput) (*fore
 }
 
 // ratesOf reads the counts of impressions, clicks and purchases.
-func ratesOf(ctx context.Context, st ForecastStore, m *market.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
+func ratesOf(ctx context.Context, st store.Tenant, m *market.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
 	today := now.In(store.Zone(m.TimeZone))
 	days := store.Dates{From: today.AddDate(0, 0, -rateDays).Format(time.DateOnly), To: today.Format(time.DateOnly)}
 	own, err := st.CampaignReport(ctx, campaign, days)

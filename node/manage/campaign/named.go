@@ -72,7 +72,7 @@ func (n *references) checkPlace(ctx context.Context, format market.AdFormat, id 
 		if n.slots[id] {
 			return nil
 		}
-		slot, err := storeOf(ctx).Slot(ctx, id)
+		slot, err := resource.Tenant(ctx).Slot(ctx, id)
 		if err == nil && slot.ExternalID != id { // Auctions refer to slots by external id only.
 			err = store.ErrNotFound
 		}
@@ -82,7 +82,7 @@ func (n *references) checkPlace(ctx context.Context, format market.AdFormat, id 
 	if _, known := n.placements[id]; known {
 		return nil
 	}
-	x, err := storeOf(ctx).PlacementByExternalID(ctx, id)
+	x, err := store.Placements().ByName(resource.Tenant(ctx), id)
 	n.placements[id] = x
 	return missing(err, "slotId is not the externalPlacementId of a placement")
 }
@@ -91,7 +91,7 @@ func (n *references) form(ctx context.Context, id string) error {
 	if id == "" || n.forms[id] != nil {
 		return nil
 	}
-	x, err := storeOf(ctx).Template(ctx, idOf(id))
+	x, err := store.Templates().Get(resource.Tenant(ctx), idOf(id))
 	if err != nil {
 		return missing(err, "jsonTemplateId is not the id of a template")
 	}
@@ -109,7 +109,7 @@ func (n *references) asset(ctx context.Context, id string) error {
 	if id == "" || n.assets[id] {
 		return nil
 	}
-	x, err := storeOf(ctx).Asset(ctx, idOf(id))
+	x, err := resource.Tenant(ctx).Asset(ctx, idOf(id))
 	if err == nil && x.VendorID != n.vendor {
 		err = store.ErrNotFound
 	}

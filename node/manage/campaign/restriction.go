@@ -89,7 +89,7 @@ func restrictionOf(c *store.CampaignState, r *restriction, marketplace ids.UUID)
 
 // changeRestrictions rewrites the restrictions of a campaign. change returns the one that it created or changed; it may run several times.
 func (s service) changeRestrictions(ctx context.Context, id ids.UUID, change func(*document) (*restriction, error)) (*restrictionOutput, error) {
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	var out restrictionOutput
 	err := st.ChangeCampaign(ctx, id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
 		d := decodeDocument(now.Document)
@@ -149,11 +149,11 @@ func (s service) patchRestriction(ctx context.Context, in *patchRestrictionInput
 }
 
 func (s service) listRestrictions(ctx context.Context, in *OneCampaign) (*restrictionsOutput, error) {
-	c, err := storeOf(ctx).Campaign(ctx, in.id())
+	c, err := resource.Tenant(ctx).Campaign(ctx, in.id())
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	d, marketplace := decodeDocument(c.Document), storeOf(ctx).Settings().ID
+	d, marketplace := decodeDocument(c.Document), resource.Tenant(ctx).Settings().ID
 	all := make([]Restriction, len(d.Restrictions))
 	for i := range d.Restrictions {
 		all[i] = restrictionOf(&c, &d.Restrictions[i], marketplace)

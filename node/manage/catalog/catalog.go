@@ -12,33 +12,12 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
 	base = "/public/v1/catalog-search-service/catalogs"
 	tag  = "Catalog"
 )
-
-// Store is what the catalog needs of a marketplace's store.
-type Store interface {
-	PutProducts(ctx context.Context, p []market.Product) error
-	PatchProducts(ctx context.Context, p []command.ProductPatch) error
-	Product(ctx context.Context, id string) (market.Product, error)
-	Products(ctx context.Context, p store.Page, ids []string, vendorID string) ([]market.Product, bool, error)
-	DeleteProducts(ctx context.Context, ids []string) error
-	PutVendors(ctx context.Context, v []market.Vendor) error
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	Vendors(ctx context.Context, p store.Page, ids []string) ([]market.Vendor, bool, error)
-	DeleteVendors(ctx context.Context, ids []string) error
-	PutCategories(ctx context.Context, c []market.Category) error
-	Category(ctx context.Context, id string) (market.Category, error)
-	Categories(ctx context.Context, p store.Page, ids []string) ([]market.Category, bool, error)
-	DeleteCategories(ctx context.Context, ids []string) error
-	CountCategories(ctx context.Context) (int, error)
-	CursorKey() [32]byte
-}
 
 // service holds what the operations need beside the caller's store.
 type service struct{ now func() time.Time }
@@ -81,7 +60,7 @@ func page[T any](
 		}
 		fetch = resource.Sorted(all, id)
 	}
-	cursors := resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), operation, append([]string{filter}, in.IDs...)...)
+	cursors := resource.CursorsFor(ctx, resource.Tenant(ctx).CursorKey(), operation, append([]string{filter}, in.IDs...)...)
 	return resource.List(cursors, in.NextPage, in.Limit, id, fetch)
 }
 
@@ -108,8 +87,6 @@ func timestamps(created map[string]int64, id string, nowMillis int64) (createdMi
 	}
 	return nowMillis, nowMillis
 }
-
-func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
 // itemInput names one item.
 type itemInput struct {

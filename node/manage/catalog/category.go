@@ -59,7 +59,7 @@ func (s service) putCategories(ctx context.Context, in *categoriesInput) (*resou
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	st, now := storeOf(ctx), s.now().UnixMilli()
+	st, now := resource.Tenant(ctx), s.now().UnixMilli()
 	created, err := createdTimes(each(all, func(c market.Category) string { return c.ID }),
 		func(p store.Page, ids []string) ([]market.Category, bool, error) { return st.Categories(ctx, p, ids) },
 		func(c *market.Category) (string, int64) { return c.ID, c.CreatedMillis })
@@ -91,7 +91,7 @@ func categoryAnswer(c market.Category) Category {
 }
 
 func getCategory(ctx context.Context, in *itemInput) (*categoryOutput, error) {
-	c, err := storeOf(ctx).Category(ctx, in.ID)
+	c, err := resource.Tenant(ctx).Category(ctx, in.ID)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -99,7 +99,7 @@ func getCategory(ctx context.Context, in *itemInput) (*categoryOutput, error) {
 }
 
 func listCategories(ctx context.Context, in *PageInput) (*categoryListOutput, error) {
-	s := storeOf(ctx)
+	s := resource.Tenant(ctx)
 	all, end, err := page(ctx, in, "listCategories", "",
 		func(c market.Category) string { return c.ID },
 		func(p store.Page) ([]market.Category, bool, error) { return s.Categories(ctx, p, in.IDs) })
@@ -114,11 +114,11 @@ func deleteCategories(ctx context.Context, in *deleteInput) (*resource.Done, err
 	if err != nil {
 		return nil, err
 	}
-	return done(storeOf(ctx).DeleteCategories(ctx, ids))
+	return done(resource.Tenant(ctx).DeleteCategories(ctx, ids))
 }
 
 func countCategories(ctx context.Context, _ *nothing) (*countOutput, error) {
-	n, err := storeOf(ctx).CountCategories(ctx)
+	n, err := resource.Tenant(ctx).CountCategories(ctx)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

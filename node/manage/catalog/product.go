@@ -65,7 +65,7 @@ func tooMany(attributes, promotions []string, i int) []resource.Violation {
 
 // store writes products with their times.
 func (s service) store(ctx context.Context, all []market.Product) (*resource.Done, error) {
-	st, now := storeOf(ctx), s.now().UnixMilli()
+	st, now := resource.Tenant(ctx), s.now().UnixMilli()
 	created, err := createdTimes(each(all, func(p market.Product) string { return p.ID }),
 		func(p store.Page, ids []string) ([]market.Product, bool, error) { return st.Products(ctx, p, ids, "") },
 		func(p *market.Product) (string, int64) { return p.ID, p.CreatedMillis })
@@ -85,7 +85,7 @@ func metadataTooLong(list string, i int) resource.Violation {
 // patchProducts changes members of products. Each member is changed when the command is applied, so that two changes
 // of different members at the same moment both take effect, on whatever nodes.
 func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done, error) {
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	all := make([]command.ProductPatch, len(in.Body.Products))
 	var found []resource.Violation
 	for i := range in.Body.Products {
@@ -125,7 +125,7 @@ func given(list *[]string) []string {
 }
 
 func getProduct(ctx context.Context, in *itemInput) (*productOutput, error) {
-	p, err := storeOf(ctx).Product(ctx, in.ID)
+	p, err := resource.Tenant(ctx).Product(ctx, in.ID)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -133,7 +133,7 @@ func getProduct(ctx context.Context, in *itemInput) (*productOutput, error) {
 }
 
 func listProducts(ctx context.Context, in *productListInput) (*productListOutput, error) {
-	s := storeOf(ctx)
+	s := resource.Tenant(ctx)
 	if in.VendorID != "" {
 		if _, err := s.Vendor(ctx, in.VendorID); err != nil {
 			return nil, resource.VendorErrorOf(err)
@@ -161,5 +161,5 @@ func deleteProducts(ctx context.Context, in *deleteInput) (*resource.Done, error
 	if err != nil {
 		return nil, err
 	}
-	return done(storeOf(ctx).DeleteProducts(ctx, ids))
+	return done(resource.Tenant(ctx).DeleteProducts(ctx, ids))
 }

@@ -44,7 +44,7 @@ type (
 )
 
 func (s service) putVendors(ctx context.Context, in *vendorsInput) (*resource.Done, error) {
-	st, now := storeOf(ctx), s.now().UnixMilli()
+	st, now := resource.Tenant(ctx), s.now().UnixMilli()
 	created, err := createdTimes(each(in.Body.Vendors, func(b VendorBody) string { return b.ID }),
 		func(p store.Page, ids []string) ([]market.Vendor, bool, error) { return st.Vendors(ctx, p, ids) },
 		func(v *market.Vendor) (string, int64) { return v.ID, v.CreatedMillis })
@@ -74,7 +74,7 @@ func vendorAnswer(v market.Vendor) Vendor {
 }
 
 func getVendor(ctx context.Context, in *itemInput) (*vendorOutput, error) {
-	v, err := storeOf(ctx).Vendor(ctx, in.ID)
+	v, err := resource.Tenant(ctx).Vendor(ctx, in.ID)
 	if err != nil {
 		return nil, resource.VendorErrorOf(err)
 	}
@@ -82,7 +82,7 @@ func getVendor(ctx context.Context, in *itemInput) (*vendorOutput, error) {
 }
 
 func listVendors(ctx context.Context, in *PageInput) (*vendorListOutput, error) {
-	s := storeOf(ctx)
+	s := resource.Tenant(ctx)
 	all, end, err := page(ctx, in, "listVendors", "",
 		func(v market.Vendor) string { return v.ID },
 		func(p store.Page) ([]market.Vendor, bool, error) { return s.Vendors(ctx, p, in.IDs) })
@@ -97,5 +97,5 @@ func deleteVendors(ctx context.Context, in *deleteInput) (*resource.Done, error)
 	if err != nil {
 		return nil, err
 	}
-	return done(storeOf(ctx).DeleteVendors(ctx, ids))
+	return done(resource.Tenant(ctx).DeleteVendors(ctx, ids))
 }

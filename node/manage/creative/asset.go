@@ -14,8 +14,6 @@ import (
 	"github.com/gavel-ads/gavel/node/ingress"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
@@ -24,33 +22,15 @@ const (
 	assetTag  = "Assets"
 )
 
-// AssetStore is what assets need of a marketplace's store.
-type AssetStore interface {
-	Settings() market.Marketplace
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	CreateAsset(ctx context.Context, x *store.Asset, address string) error
-	Asset(ctx context.Context, id ids.UUID) (store.Asset, error)
-	AssetByAddress(ctx context.Context, address string) (store.Asset, error)
-	Assets(ctx context.Context, p store.Page, keep func(*store.Asset) bool) ([]store.Asset, bool, error)
-	ChangeAsset(ctx context.Context, id ids.UUID, fn func(*store.Asset)) (store.Asset, error)
-	ReviewAsset(ctx context.Context, id ids.UUID, status store.AssetStatus, reason string) (store.Asset, error)
-	NewUpload(ctx context.Context, id ids.UUID) (store.Asset, error)
-	BeginUpload(ctx context.Context, id ids.UUID, object, nonce string) (store.Asset, error)
-	FinishUpload(ctx context.Context, id ids.UUID, u store.UploadedFile) (store.Asset, error)
-	FailUpload(ctx context.Context, id ids.UUID, object, reason string) (store.Asset, error)
-	DeleteAsset(ctx context.Context, id ids.UUID, url string) (store.Asset, error)
-	CursorKey() [32]byte
-}
-
 // AssetService serves the asset operations. The function members give it what it needs of the listener.
 type AssetService struct {
 	Blobs     blob.Store
 	PublicURL string // The URL of this listener, which uploads are sent to.
 	AssetURL  string // The URL below which files are served to the public.
 	Now       func() time.Time
-	Tenant    func(marketplace uint16) AssetStore // For requests for files, which have no key. It reads this node's state.
+	Tenant    func(marketplace uint16) store.Tenant // For requests for files, which have no key. It reads this node's state.
 	// CurrentTenant is Tenant for uploads: it reads everything that any node answered before.
-	CurrentTenant func(ctx context.Context, marketplace uint16) (AssetStore, error)
+	CurrentTenant func(ctx context.Context, marketplace uint16) (store.Tenant, error)
 	Refuse        func(w http.ResponseWriter, code apierr.Code, message string)
 
 	limiter *ingress.UploadLimiter
@@ -82,14 +62,12 @@ func (s *AssetService) Register(api huma.API) {
 	}, s.renew)
 }
 
-func assetStoreOf(ctx context.Context) AssetStore { return resource.Tenant[AssetStore](ctx) }
-
 func (s *AssetService) create(ctx context.Context, in *assetCreateInput) (*assetOutput, error) {
 	x, found := in.Body.asset()
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	st := assetStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
 		return nil, resource.VendorErrorOf(err)
 	}
@@ -102,7 +80,7 @@ func (s *AssetService) create(ctx context.Context, in *assetCreateInput) (*asset
 }
 
 func (s *AssetService) list(ctx context.Context, in *assetListInput) (*assetListOutput, error) {
-	st := assetStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	keep := func(x *store.Asset) bool {
 		return (in.VendorID == "" || x.VendorID == in.VendorID) &&
 			(in.Brand == "" || slices.Contains(x.Brands, in.Brand)) &&
@@ -124,7 +102,7 @@ func (s *AssetService) list(ctx context.Context, in *assetListInput) (*assetList
 }
 
 func (s *AssetService) get(ctx context.Context, in *OneAsset) (*assetOutput, error) {
-	x, err := assetStoreOf(ctx).Asset(ctx, resource.ParseUUID(in.ID))
+	x, err := resource.Tenant(ctx).Asset(ctx, resource.ParseUUID(in.ID))
 	return s.answer(ctx, x, err)
 }
 
@@ -133,13 +111,13 @@ func (s *AssetService) patch(ctx context.Context, in *assetPatchInput) (*assetOu
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	x, err := assetStoreOf(ctx).ChangeAsset(ctx, resource.ParseUUID(in.ID), change)
+	x, err := resource.Tenant(ctx).ChangeAsset(ctx, resource.ParseUUID(in.ID), change)
 	return s.answer(ctx, x, err)
 }
 
 // remove deletes the record before the file: the sweep removes a file without a record, but a record without a file would be a broken ad.
 func (s *AssetService) remove(ctx context.Context, in *OneAsset) (*struct{}, error) {
-	st, id := assetStoreOf(ctx), resource.ParseUUID(in.ID)
+	st, id := resource.Tenant(ctx), resource.ParseUUID(in.ID)
 	x, err := st.Asset(ctx, id)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
@@ -155,12 +133,12 @@ func (s *AssetService) remove(ctx context.Context, in *OneAsset) (*struct{}, err
 }
 
 func (s *AssetService) review(ctx context.Context, in *reviewInput) (*assetOutput, error) {
-	x, err := assetStoreOf(ctx).ReviewAsset(ctx, resource.ParseUUID(in.ID), store.AssetStatus(in.Body.Status), in.Body.Reason)
+	x, err := resource.Tenant(ctx).ReviewAsset(ctx, resource.ParseUUID(in.ID), store.AssetStatus(in.Body.Status), in.Body.Reason)
 	return s.answer(ctx, x, err)
 }
 
 func (s *AssetService) renew(ctx context.Context, in *OneAsset) (*assetOutput, error) {
-	x, err := assetStoreOf(ctx).NewUpload(ctx, resource.ParseUUID(in.ID))
+	x, err := resource.Tenant(ctx).NewUpload(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -179,7 +157,7 @@ func (s *AssetService) answerWithForm(ctx context.Context, x *store.Asset) *asse
 	out := &assetOutput{s.assetOf(ctx, x)}
 	if x.Nonce != "" {
 		out.Body.UploadURL = s.PublicURL + uploadPath + x.ID.String()
-		out.Body.Fields = s.form(assetStoreOf(ctx).CursorKey(), resource.CallerOf(ctx).Marketplace, x)
+		out.Body.Fields = s.form(resource.Tenant(ctx).CursorKey(), resource.CallerOf(ctx).Marketplace, x)
 	}
 	return out
 }

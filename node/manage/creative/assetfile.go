@@ -39,7 +39,7 @@ func (s *AssetService) assetOf(ctx context.Context, x *store.Asset) Asset {
 		a.MimeType = &x.MimeType
 	}
 	if x.Hash != "" && x.Status != store.AssetApproved {
-		policy, signature := previewKeyOf(assetStoreOf(ctx).CursorKey()).Sign(blob.Policy{
+		policy, signature := previewKeyOf(resource.Tenant(ctx).CursorKey()).Sign(blob.Policy{
 			Method: http.MethodGet, Path: filePath + x.Address, Expires: s.Now().Add(blob.FormTTL).UnixMilli(),
 		})
 		a.PreviewURL = a.URL + "?policy=" + policy + "&signature=" + signature

@@ -110,7 +110,7 @@ func (s *AssetService) upload(r *http.Request, body *ingress.UploadBody) *refusa
 
 // store receives the file of a verified form. REQUIRES: ctx does not end with the request, because a client that disconnects must not
 // leave the asset between two states.
-func (s *AssetService) store(ctx context.Context, policy blob.Policy, tenant AssetStore, file io.Reader) *refusal {
+func (s *AssetService) store(ctx context.Context, policy blob.Policy, tenant store.Tenant, file io.Reader) *refusal {
 	id, err := ids.Parse(policy.Subject)
 	if err != nil {
 		return forbidden("the form is not valid")
@@ -168,21 +168,21 @@ func readFields(parts *multipart.Reader) (map[string]string, *multipart.Part, *r
 }
 
 // authorizeForm verifies a form and returns what it permits.
-func (s *AssetService) authorizeForm(r *http.Request, fields map[string]string) (blob.Policy, AssetStore, *refusal) {
+func (s *AssetService) authorizeForm(r *http.Request, fields map[string]string) (blob.Policy, store.Tenant, *refusal) {
 	none := s.Tenant(0)
 	policy, err := keyOf(none.CursorKey()).Verify(fields[fieldPolicy], fields[fieldSignature], r.Method, r.URL.Path, s.Now())
 	if errors.Is(err, blob.ErrExpired) {
-		return policy, nil, forbidden("the form has expired")
+		return policy, store.Tenant{}, forbidden("the form has expired")
 	}
 	if err != nil || fields[fieldAlgorithm] != algorithm || fields[fieldKey] != policy.Object || fields[fieldType] != policy.Type {
-		return policy, nil, forbidden("the signature does not match the form")
+		return policy, store.Tenant{}, forbidden("the signature does not match the form")
 	}
 	tenant, err := s.CurrentTenant(r.Context(), policy.Marketplace)
 	if err != nil {
-		return policy, nil, &refusal{apierr.ServiceUnavailable, "the form cannot be looked up now"}
+		return policy, store.Tenant{}, &refusal{apierr.ServiceUnavailable, "the form cannot be looked up now"}
 	}
 	if m := tenant.Settings(); m.Ordinal == 0 || m.Suspended {
-		return policy, nil, &refusal{apierr.InvalidMarketplace, "the marketplace is suspended or deleted"}
+		return policy, store.Tenant{}, &refusal{apierr.InvalidMarketplace, "the marketplace is suspended or deleted"}
 	}
 	return policy, tenant, nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
@@ -18,17 +17,6 @@ const (
 	onePlacement  = placementBase + "/{placement_id}"
 	placementTag  = "Placements"
 )
-
-// PlacementStore is what placements need of a marketplace's store.
-type PlacementStore interface {
-	Settings() market.Marketplace
-	CreatePlacement(ctx context.Context, x *store.Placement) error
-	Placement(ctx context.Context, id ids.UUID) (store.Placement, error)
-	Placements(ctx context.Context, p store.Page) ([]store.Placement, bool, error)
-	ChangePlacement(ctx context.Context, id ids.UUID, fn func(*store.Placement) error) (store.Placement, error)
-	Template(ctx context.Context, id ids.UUID) (store.Template, error)
-	CursorKey() [32]byte
-}
 
 // RegisterPlacements mounts the placement operations.
 func RegisterPlacements(api huma.API) {
@@ -43,8 +31,13 @@ func RegisterPlacements(api huma.API) {
 	}, patchPlacement)
 }
 
-func placementStoreOf(ctx context.Context) PlacementStore {
-	return resource.Tenant[PlacementStore](ctx)
+// placements are served from the store's collection. An answer contains the placement's template.
+var placements = resource.Collection[store.Placement, Placement]{
+	Items: store.Placements(),
+	Answer: func(ctx context.Context, x *store.Placement) (Placement, error) {
+		template, err := templates.Items.Get(resource.Tenant(ctx), x.Template)
+		return placementOf(x, &template, resource.Tenant(ctx).Settings().ID.String()), resource.ErrorOf(err)
+	},
 }
 
 func createPlacement(ctx context.Context, in *placementCreateInput) (*placementOutput, error) {
@@ -52,85 +45,49 @@ func createPlacement(ctx context.Context, in *placementCreateInput) (*placementO
 	if found := validateCrossField(&x); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	template, err := usableTemplate(ctx, x.Template)
-	if err != nil {
+	if err := requireUsable(ctx, x.Template); err != nil {
 		return nil, err
 	}
-	if err := placementStoreOf(ctx).CreatePlacement(ctx, &x); err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return &placementOutput{placementOf(&x, &template, placementStoreOf(ctx).Settings().ID.String())}, nil
+	return placements.Create(ctx, &x)
 }
 
-// usableTemplate returns a template that accepts new content. A template that is archived at this very moment may pass, as if it had
-// been archived a moment later.
-func usableTemplate(ctx context.Context, id ids.UUID) (store.Template, error) {
-	x, err := placementStoreOf(ctx).Template(ctx, id)
+// requireUsable refuses a template that accepts no new content. A template that is archived at this very moment may pass, as if
+// it had been archived a moment later.
+func requireUsable(ctx context.Context, template ids.UUID) error {
+	x, err := templates.Items.Get(resource.Tenant(ctx), template)
 	if err != nil {
-		return x, resource.ErrorOf(err)
+		return resource.ErrorOf(err)
 	}
 	if x.Archived {
-		return x, resource.Refuse(apierr.InvalidOperation, "the template is archived")
+		return resource.Refuse(apierr.InvalidOperation, "the template is archived")
 	}
-	return x, nil
+	return nil
 }
 
 func listPlacements(ctx context.Context, in *placementListInput) (*placementListOutput, error) {
-	st := placementStoreOf(ctx)
-	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listPlacements")
-	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Placement) string { return x.ListPosition() },
-		func(p store.Page) ([]store.Placement, bool, error) { return st.Placements(ctx, p) })
+	all, end, err := placements.List(ctx, resource.Query[store.Placement]{Operation: "listPlacements", Limit: in.Limit, NextPage: in.NextPage})
 	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	all := make([]Placement, len(page))
-	marketplace := st.Settings().ID.String()
-	for i := range page {
-		template, err := st.Template(ctx, page[i].Template)
-		if err != nil {
-			return nil, resource.ErrorOf(err)
-		}
-		all[i] = placementOf(&page[i], &template, marketplace)
+		return nil, err
 	}
 	return &placementListOutput{PlacementList{all, end}}, nil
 }
 
 func getPlacement(ctx context.Context, in *onePlacementInput) (*placementOutput, error) {
-	x, err := placementStoreOf(ctx).Placement(ctx, resource.ParseUUID(in.ID))
-	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return placementAnswer(ctx, &x)
+	return placements.Get(ctx, in.ID)
 }
 
 // patchPlacement checks that the placement exists, then its new template, and then the combination of both.
 func patchPlacement(ctx context.Context, in *placementPatchInput) (*placementOutput, error) {
-	st, id := placementStoreOf(ctx), resource.ParseUUID(in.ID)
-	if _, err := st.Placement(ctx, id); err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	if in.Body.JSONTemplateID != nil {
-		if _, err := usableTemplate(ctx, resource.ParseUUID(*in.Body.JSONTemplateID)); err != nil {
-			return nil, err
+	return placements.Change(ctx, in.ID, func(x *store.Placement) error {
+		if in.Body.JSONTemplateID != nil {
+			if err := requireUsable(ctx, resource.ParseUUID(*in.Body.JSONTemplateID)); err != nil {
+				return err
+			}
 		}
-	}
-	x, err := st.ChangePlacement(ctx, id, func(x *store.Placement) error {
 		in.Body.apply(x)
 		if found := validateCrossField(x); len(found) > 0 {
 			return resource.Invalid(found...)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return placementAnswer(ctx, &x)
-}
-
-func placementAnswer(ctx context.Context, x *store.Placement) (*placementOutput, error) {
-	template, err := placementStoreOf(ctx).Template(ctx, x.Template)
-	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return &placementOutput{placementOf(x, &template, placementStoreOf(ctx).Settings().ID.String())}, nil
 }

@@ -71,7 +71,7 @@ type (
 		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
 		NextPage string `query:"next_page"`
 	}
-	placementOutput     struct{ Body Placement }
+	placementOutput     = resource.Output[Placement]
 	placementListOutput struct{ Body PlacementList }
 )
 

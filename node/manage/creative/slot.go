@@ -18,16 +18,6 @@ const (
 	slotTag  = "Slots"
 )
 
-// SlotStore is what slots need of a marketplace's store.
-type SlotStore interface {
-	Settings() market.Marketplace
-	CreateSlots(ctx context.Context, all []store.Slot) ([]store.Slot, error)
-	Slots(ctx context.Context, p store.Page, keep func(*store.Slot) bool) ([]store.Slot, bool, error)
-	Slot(ctx context.Context, named string) (store.Slot, error)
-	ChangeSlot(ctx context.Context, named string, fn func(*store.Slot)) (store.Slot, error)
-	CursorKey() [32]byte
-}
-
 // RegisterSlots mounts the operations.
 func RegisterSlots(api huma.API) {
 	resource.Add(api, resource.Op{
@@ -70,8 +60,6 @@ type OneSlot struct {
 	SlotID string `path:"slot_id" minLength:"1" maxLength:"255" doc:"The external id, or the UUID."`
 }
 
-func slotStoreOf(ctx context.Context) SlotStore { return resource.Tenant[SlotStore](ctx) }
-
 func createSlot(ctx context.Context, in *slotCreateInput) (*createOutput, error) {
 	var found []resource.Violation
 	all := make([]store.Slot, len(in.Body.Items))
@@ -86,7 +74,7 @@ func createSlot(ctx context.Context, in *slotCreateInput) (*createOutput, error)
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	st := slotStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	all, err := st.CreateSlots(ctx, all)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
@@ -95,7 +83,7 @@ func createSlot(ctx context.Context, in *slotCreateInput) (*createOutput, error)
 }
 
 func listSlots(ctx context.Context, in *slotListInput) (*slotListOutput, error) {
-	st := slotStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	m := st.Settings()
 	keep := func(s *store.Slot) bool {
 		return (in.Position == "" || s.Position == in.Position) &&
@@ -112,7 +100,7 @@ func listSlots(ctx context.Context, in *slotListInput) (*slotListOutput, error) 
 }
 
 func patchSlot(ctx context.Context, in *slotPatchInput) (*slotOutput, error) {
-	st := slotStoreOf(ctx)
+	st := resource.Tenant(ctx)
 	s, err := st.ChangeSlot(ctx, in.SlotID, func(s *store.Slot) {
 		if in.Body.IsActive != nil {
 			s.Inactive = !*in.Body.IsActive
@@ -128,7 +116,7 @@ func patchSlot(ctx context.Context, in *slotPatchInput) (*slotOutput, error) {
 	return &slotOutput{slotAnswer(&m, &s)}, nil
 }
 
-func answers(st SlotStore, all []store.Slot) []Slot {
+func answers(st store.Tenant, all []store.Slot) []Slot {
 	m := st.Settings()
 	out := make([]Slot, len(all))
 	for i := range all {

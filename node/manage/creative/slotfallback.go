@@ -41,14 +41,14 @@ type (
 )
 
 func getFallback(ctx context.Context, in *OneSlot) (*fallbackOutput, error) {
-	return fallbackAnswer(slotStoreOf(ctx).Slot(ctx, in.SlotID))
+	return fallbackAnswer(resource.Tenant(ctx).Slot(ctx, in.SlotID))
 }
 
 func putFallback(ctx context.Context, in *putFallbackInput) (*fallbackOutput, error) {
 	if found := in.Body.check(); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	return fallbackAnswer(slotStoreOf(ctx).ChangeSlot(ctx, in.SlotID, func(s *store.Slot) {
+	return fallbackAnswer(resource.Tenant(ctx).ChangeSlot(ctx, in.SlotID, func(s *store.Slot) {
 		s.Fallback = make([]store.Fallback, len(in.Body.Results))
 		for i, f := range in.Body.Results {
 			s.Fallback[i] = store.Fallback{

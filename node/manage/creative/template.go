@@ -8,8 +8,6 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 const (
@@ -17,16 +15,6 @@ const (
 	oneTemplate  = templateBase + "/{json_template_id}"
 	templateTag  = "JSON templates"
 )
-
-// TemplateStore is what templates need of a marketplace's store.
-type TemplateStore interface {
-	Settings() market.Marketplace
-	CreateTemplate(ctx context.Context, x *store.Template) error
-	Template(ctx context.Context, id ids.UUID) (store.Template, error)
-	Templates(ctx context.Context, p store.Page, keep func(*store.Template) bool) ([]store.Template, bool, error)
-	ChangeTemplate(ctx context.Context, id ids.UUID, fn func(*store.Template)) (store.Template, error)
-	CursorKey() [32]byte
-}
 
 // RegisterTemplates mounts the template operations.
 func RegisterTemplates(api huma.API) {
@@ -47,61 +35,52 @@ func RegisterTemplates(api huma.API) {
 	}, archive)
 }
 
-func templateStoreOf(ctx context.Context) TemplateStore { return resource.Tenant[TemplateStore](ctx) }
+// templates are served from the store's collection.
+var templates = resource.Collection[store.Template, resource.Template]{
+	Items: store.Templates(),
+	Answer: func(ctx context.Context, x *store.Template) (resource.Template, error) {
+		return resource.TemplateOf(x, resource.Tenant(ctx).Settings().ID.String()), nil
+	},
+}
 
 func createTemplate(ctx context.Context, in *templateCreateInput) (*templateOutput, error) {
 	if err := checkTemplate(in.Body.JSONSchema, in.Body.PreviewScreenshot, in.Body.PreviewURL); err != nil {
 		return nil, err
 	}
 	x := in.Body.template()
-	if err := templateStoreOf(ctx).CreateTemplate(ctx, &x); err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return templateAnswer(ctx, &x), nil
+	return templates.Create(ctx, &x)
 }
 
 // listTemplates returns a page of the templates. A limit of 0 asks whether there are any.
 func listTemplates(ctx context.Context, in *templateListInput) (*templateListOutput, error) {
-	st := templateStoreOf(ctx)
-	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listJsonTemplates", in.Search, boolText(in.IncludeArchived))
-	keep := in.filter()
-	page, end, err := resource.ListOrPeek(cursors, in.NextPage, in.Limit, func(x store.Template) string { return x.ListPosition() },
-		func(p store.Page) ([]store.Template, bool, error) { return st.Templates(ctx, p, keep) })
+	all, end, err := templates.List(ctx, resource.Query[store.Template]{
+		Operation: "listJsonTemplates", Limit: in.Limit, NextPage: in.NextPage,
+		Keep: in.filter(), Filters: []string{in.Search, boolText(in.IncludeArchived)},
+	})
 	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	marketplace := st.Settings().ID.String()
-	all := make([]resource.Template, len(page))
-	for i := range page {
-		all[i] = resource.TemplateOf(&page[i], marketplace)
+		return nil, err
 	}
 	return &templateListOutput{TemplateList{all, end}}, nil
 }
 
 func getTemplate(ctx context.Context, in *oneTemplateInput) (*templateOutput, error) {
-	x, err := templateStoreOf(ctx).Template(ctx, resource.ParseUUID(in.ID))
-	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return templateAnswer(ctx, &x), nil
+	return templates.Get(ctx, in.ID)
 }
 
 func patchTemplate(ctx context.Context, in *templatePatchInput) (*templateOutput, error) {
 	if err := checkTemplate(in.Body.JSONSchema, in.Body.PreviewScreenshot.Value, in.Body.PreviewURL.Value); err != nil {
 		return nil, err
 	}
-	x, err := templateStoreOf(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), in.Body.apply)
-	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return templateAnswer(ctx, &x), nil
+	return templates.Change(ctx, in.ID, func(x *store.Template) error {
+		in.Body.apply(x)
+		return nil
+	})
 }
 
 // archive archives a template. It may be repeated; an archived template stays as it is.
 func archive(ctx context.Context, in *oneTemplateInput) (*templateOutput, error) {
-	x, err := templateStoreOf(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), func(x *store.Template) { x.Archived = true })
-	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return templateAnswer(ctx, &x), nil
+	return templates.Change(ctx, in.ID, func(x *store.Template) error {
+		x.Archived = true
+		return nil
+	})
 }

@@ -1,7 +1,6 @@
 package creative
 
 import (
-	"context"
 	"encoding/json"
 	"net/url"
 	"strconv"
@@ -52,7 +51,7 @@ type (
 		Search          string `query:"search" maxLength:"100" doc:"Only templates whose name or description contains this, case aside."`
 		IncludeArchived bool   `query:"include_archived" default:"false"`
 	}
-	templateOutput     struct{ Body resource.Template }
+	templateOutput     = resource.Output[resource.Template]
 	templateListOutput struct{ Body TemplateList }
 )
 
@@ -114,8 +113,4 @@ func (p *TemplatePatch) apply(x *store.Template) {
 	}
 	p.PreviewScreenshot.Apply(&x.PreviewScreenshot)
 	p.PreviewURL.Apply(&x.PreviewURL)
-}
-
-func templateAnswer(ctx context.Context, x *store.Template) *templateOutput {
-	return &templateOutput{resource.TemplateOf(x, templateStoreOf(ctx).Settings().ID.String())}
 }

@@ -145,7 +145,7 @@ func (w *Environment) listener(t testing.TB, s *store.Store) *manage.Server {
 		Bodies: w.Bodies,
 		Core:   w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), ReportJob: w.reportJob,
 		Now: w.Now, Ready: func() string { return "" }, Background: w.background,
-		Tenant: func(m uint16) manage.Tenant { return s.Tenant(m) },
+		Tenant: s.Tenant,
 		Audit: func(m uint16, e store.AuditEntry) {
 			if to := w.auditTo.Load(); to != nil {
 				(*to)(m, e)

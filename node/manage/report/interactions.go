@@ -68,7 +68,7 @@ func interactions(ctx context.Context, in *InteractionsInput) (*interactionsOutp
 	if err != nil {
 		return nil, err
 	}
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	through := resource.Time(st.CompleteThrough().UnixMilli())
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listInteractions", in.StartDate, in.EndDate, in.GroupBy, in.Granularity)
 	page, end, err := resource.ListOrPeek(cursors, in.NextPage, in.Limit, func(x store.Interaction) string { return x.ListPosition() },

@@ -15,7 +15,6 @@ package report
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -23,7 +22,6 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -33,21 +31,6 @@ const (
 	base    = service + "/campaigns/{campaign_id}"
 	tag     = "Reports"
 )
-
-// Store is what reports need of a marketplace's store.
-type Store interface {
-	Settings() market.Marketplace
-	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
-	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
-	CampaignDaily(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
-	CampaignProducts(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
-	ProductCounters(ctx context.Context, id string, d store.Dates, daily bool) ([]store.CounterRow, error)
-	VendorCounters(ctx context.Context, id string, d store.Dates, daily bool) ([]store.CounterRow, error)
-	MarketplaceCounters(ctx context.Context, d store.Dates, daily, byProduct bool) ([]store.CounterRow, error)
-	Interactions(ctx context.Context, q *store.Interactions) ([]store.Interaction, bool, error)
-	CompleteThrough() time.Time
-	CursorKey() [32]byte
-}
 
 // Register mounts the report operations.
 func Register(api huma.API) {
@@ -62,8 +45,6 @@ func Register(api huma.API) {
 func add[I, O any](api huma.API, id, path, doc string, serve func(context.Context, *I) (*O, error)) {
 	resource.Add(api, resource.Op{ID: id, Method: http.MethodGet, Path: path, Tag: tag, Doc: doc, Background: limits.KindReport}, serve)
 }
-
-func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
 // Spend counts events of one kind and what they cost.
 type Spend struct {
@@ -182,14 +163,14 @@ func (in *DatesInput) open(ctx context.Context) (d store.Dates, campaign ids.UUI
 		return d, campaign, 0, err
 	}
 	campaign = resource.ParseUUID(in.CampaignID)
-	if _, err = storeOf(ctx).Campaign(ctx, campaign); err != nil {
+	if _, err = resource.Tenant(ctx).Campaign(ctx, campaign); err != nil {
 		return d, campaign, 0, resource.ErrorOf(err)
 	}
-	return d, campaign, resource.Time(storeOf(ctx).CompleteThrough().UnixMilli()), nil
+	return d, campaign, resource.Time(resource.Tenant(ctx).CompleteThrough().UnixMilli()), nil
 }
 
 func (in *PagedInput) cursors(ctx context.Context, operation string) resource.Cursors {
-	return resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), operation, in.CampaignID, in.StartDate, in.EndDate)
+	return resource.CursorsFor(ctx, resource.Tenant(ctx).CursorKey(), operation, in.CampaignID, in.StartDate, in.EndDate)
 }
 
 func sum(ctx context.Context, in *DatesInput) (*sumOutput, error) {
@@ -197,7 +178,7 @@ func sum(ctx context.Context, in *DatesInput) (*sumOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	c, err := st.CampaignReport(ctx, campaign, d)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
@@ -218,7 +199,7 @@ func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	rows, err := st.CampaignDaily(ctx, campaign, d)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
@@ -244,7 +225,7 @@ func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := storeOf(ctx)
+	st := resource.Tenant(ctx)
 	rows, err := st.CampaignProducts(ctx, campaign, d)
 	if err != nil {
 		return nil, resource.ErrorOf(err)

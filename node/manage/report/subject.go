@@ -39,7 +39,7 @@ type subject interface {
 	// scope is what cursors are bound to.
 	scope() []string
 	countsProducts() bool
-	numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.CounterRow, error)
+	numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error)
 }
 
 type pagedSubject interface {
@@ -99,7 +99,7 @@ func (in *ProductInput) scope() []string {
 	return []string{"product", in.ProductID, in.StartDate, in.EndDate}
 }
 
-func (in *ProductInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.CounterRow, error) {
+func (in *ProductInput) numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error) {
 	rows, err := st.ProductCounters(ctx, in.ProductID, d, daily)
 	return rows, resource.ErrorOf(err)
 }
@@ -108,7 +108,7 @@ func (in *VendorInput) scope() []string {
 	return []string{"vendor", in.VendorID, in.StartDate, in.EndDate}
 }
 
-func (in *VendorInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.CounterRow, error) {
+func (in *VendorInput) numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error) {
 	rows, err := st.VendorCounters(ctx, in.VendorID, d, daily)
 	return rows, resource.VendorErrorOf(err)
 }
@@ -117,7 +117,7 @@ func (in *MarketplaceInput) scope() []string {
 	return []string{"marketplace", in.StartDate, in.EndDate}
 }
 
-func (in *MarketplaceInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.CounterRow, error) {
+func (in *MarketplaceInput) numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error) {
 	rows, err := st.MarketplaceCounters(ctx, d, daily, in.PurchaseCountByProduct)
 	return rows, resource.ErrorOf(err)
 }
@@ -131,7 +131,7 @@ func total[I any, P interface {
 	*I
 	subject
 }](ctx context.Context, input *I) (*totalOutput, error) {
-	in, st := P(input), storeOf(ctx)
+	in, st := P(input), resource.Tenant(ctx)
 	d, err := in.dates()
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func totalDays[I any, P interface {
 	*I
 	pagedSubject
 }](ctx context.Context, input *I) (*totalDaysOutput, error) {
-	in, st := P(input), storeOf(ctx)
+	in, st := P(input), resource.Tenant(ctx)
 	d, err := in.dates()
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/limits"
+	"github.com/gavel-ads/gavel/node/store"
 )
 
 // Caller is who sent a request, as the listener found out from its credential. Tenant is the store of the credential's marketplace:
@@ -30,7 +31,7 @@ type Caller struct {
 	Marketplace uint16
 	KeyID       string
 	Vendor      string // The vendor of a dialog's token, which KeyID requested; empty for a key.
-	Tenant      any
+	Tenant      store.Tenant
 	// Background schedules operations that may take long; if nil, they run at once.
 	Background *limits.Scheduler
 }
@@ -45,9 +46,8 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 // CallerOf returns who sent the request. REQUIRES: the context comes from WithCaller; otherwise it panics.
 func CallerOf(ctx context.Context) Caller { return ctx.Value(callerKey{}).(Caller) }
 
-// Tenant returns the caller's store as the small interface S that a resource declares. manage.Tenant ensures at compile time
-// that the real store implements all of them.
-func Tenant[S any](ctx context.Context) S { return CallerOf(ctx).Tenant.(S) }
+// Tenant returns the store of the caller's marketplace.
+func Tenant(ctx context.Context) store.Tenant { return CallerOf(ctx).Tenant }
 
 // Config configures the kit.
 type Config struct {
