@@ -19,7 +19,7 @@ export GOFLAGS := $(strip $(filter-out -mod=% -buildvcs=%,$(shell go env GOFLAGS
 GOLANGCI         := go tool -modfile=.ci/tools.mod golangci-lint
 CLIENTS          := node/testdata/clients
 TIMEOUT          := 10m
-RACE_TIMEOUT     := 10m
+RACE_TIMEOUT     := 20m
 FUZZTIME         := 10s
 BENCH            := .
 COUNT            := 1
