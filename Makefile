@@ -20,6 +20,7 @@ GOLANGCI         := go tool -modfile=.ci/tools.mod golangci-lint
 CLIENTS          := node/testdata/clients
 TIMEOUT          := 10m
 RACE_TIMEOUT     := 20m
+PLANTED_TIMEOUT  := 0
 FUZZTIME         := 10s
 BENCH            := .
 COUNT            := 1
@@ -80,7 +81,7 @@ test-all: format vet clients environment ## Run all tests: also the published cl
 	@SECONDS=0; $(MAKE) race; echo "race detector: $$SECONDS s"
 	@SECONDS=0; $(MAKE) lint; echo "linter: $$SECONDS s"
 	@PLANTED=all go test -count=1 -run '^TestPatchesApply$$' ./planted
-	@SECONDS=0; $(MAKE) planted PLANTED=today; echo "planted bugs: $$SECONDS s"
+	@SECONDS=0; $(MAKE) planted PLANTED=today PLANTED_TIMEOUT=15m; echo "planted bugs: $$SECONDS s"
 
 # go test does not show skipped tests, so this target says when the nemesis and the tests of real disks will be skipped.
 .PHONY: environment
@@ -131,7 +132,7 @@ sim: ## Simulate clusters under faults with the real state machine. HOURS=5, SEE
 
 .PHONY: planted
 planted: ## Check that each patch of planted/*.patch applies, plant its bug in a copy of the tree; a test must catch it. PLANTED=name for one.
-	@PLANTED=$(PLANTED) go test -count=1 -timeout 0 -run '^Test(PatchesApply|Planted)$$' -v ./planted | grep -v '^=== '
+	@PLANTED=$(PLANTED) go test -count=1 -timeout $(PLANTED_TIMEOUT) -run '^Test(PatchesApply|Planted)$$' -v ./planted | grep --line-buffered -v '^=== '
 
 # What .ci/race.txt names is left out: a package, or a test by its name.
 .PHONY: race
