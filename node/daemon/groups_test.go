@@ -1,8 +1,8 @@
 package daemon
 
 import (
-	"fmt"
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -24,7 +24,7 @@ func TestAJoinerTakesTheClustersGroups(t *testing.T) {
 		joiner := run(t, second, Options{})
 		joiner.stop()
 		groups, err := raftstore.FoundedGroups(vfs.Default, second.DataDir)
-		if err != nil || fmt.Sprint(groups) != "[0 1 2 3]" {
+		if err != nil || !slices.Equal(groups, []uint16{0, 1, 2, 3}) {
 			t.Fatalf("groups %v, %v", groups, err)
 		}
 	}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -61,11 +60,11 @@ func TestTransitsAreReported(t *testing.T) {
 // A follower reports how long ago its leader contacted it, or the maximum when it never did.
 func TestContactOfALeader(t *testing.T) {
 	now := time.Now()
-	for state, want := range map[string]string{"Leader": "0 0", "Follower": "9999999 250"} { // Never, and 250 ms ago.
+	for state, want := range map[string][2]int64{"Leader": {0, 0}, "Follower": {9999999, 250}} { // Never, and 250 ms ago.
 		never := contactMillis(&raftstore.GroupStatus{State: state}, now)
 		lately := contactMillis(&raftstore.GroupStatus{State: state, LastContact: now.Add(-250 * time.Millisecond)}, now)
-		if got := fmt.Sprint(never, lately); got != want {
-			t.Errorf("%s: %s, want %s", state, got, want)
+		if got := [2]int64{never, lately}; got != want {
+			t.Errorf("%s: %v, want %v", state, got, want)
 		}
 	}
 }

@@ -6,10 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gavel-ads/gavel/node/hotpath"
 	"github.com/gavel-ads/gavel/node/serving"
@@ -146,27 +144,3 @@ func travel(random *rand.Rand) []byte {
 		}
 	})
 }
-
-// memoryConn is a connection in memory. The client has sent everything already, and writing never blocks.
-type memoryConn struct {
-	in  bytes.Reader
-	out []byte
-}
-
-func (c *memoryConn) Read(p []byte) (int, error) {
-	return c.in.Read(p)
-}
-
-func (c *memoryConn) Write(p []byte) (int, error) {
-	c.out = append(c.out, p...)
-	return len(p), nil
-}
-
-func (c *memoryConn) Close() error                     { return nil }
-func (c *memoryConn) LocalAddr() net.Addr              { return address }
-func (c *memoryConn) RemoteAddr() net.Addr             { return address }
-func (c *memoryConn) SetDeadline(time.Time) error      { return nil }
-func (c *memoryConn) SetReadDeadline(time.Time) error  { return nil }
-func (c *memoryConn) SetWriteDeadline(time.Time) error { return nil }
-
-var address = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}

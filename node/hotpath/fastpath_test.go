@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,8 +48,7 @@ func TestFastPathAnswersAsFasthttp(t *testing.T) {
 			answer.Header.Del("Date")
 			got[i], bodies[i] = answer, string(body)
 		}
-		same := func(a, b []string) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
-		if got[0].Status != got[1].Status || bodies[0] != bodies[1] || !maps.EqualFunc(got[0].Header, got[1].Header, same) {
+		if got[0].Status != got[1].Status || bodies[0] != bodies[1] || !maps.EqualFunc(got[0].Header, got[1].Header, slices.Equal[[]string]) {
 			t.Errorf("%s: %s %v %s\nwant %s %v %s", name, got[0].Status, got[0].Header, bodies[0], got[1].Status, got[1].Header, bodies[1])
 		}
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -146,7 +147,7 @@ func TestListsSkipWhatIsFilteredOut(t *testing.T) {
 			break
 		}
 	}
-	if fmt.Sprint(got) != "[180 90 0]" {
+	if !slices.Equal(got, []string{"180", "90", "0"}) {
 		t.Errorf("got %v, want newest first: 180, 90, 0", got)
 	}
 }
