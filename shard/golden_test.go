@@ -132,7 +132,7 @@ func writeGoldenLog(t *testing.T, level command.Level) {
 	add := func(cmd []byte) { log = append(binary.AppendUvarint(log, uint64(len(cmd))), cmd...) }
 	for n := range goldenCommands {
 		if every := goldenCommands / (int(level) + 2); n%every == 0 && n > 0 && n/every <= int(level) {
-			next := command.Level(n / every) //nolint:gosec // a handful.
+			next := command.Level(n / every) // A handful.
 			g.Model.Feature(next)
 			add(command.AppendSetFeature(nil, g.Model.Now, command.SetFeature{Level: next}))
 		}
@@ -153,7 +153,7 @@ func writeGoldenLog(t *testing.T, level command.Level) {
 		}
 	}
 	if level >= command.LevelAds {
-		for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
+		for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) {
 			add(cmd)
 		}
 	}

@@ -51,7 +51,7 @@ func Open(cmd []byte) (Command, error) {
 		Version:   cmd[0],
 		Needs:     needs,
 		Count:     binary.LittleEndian.Uint32(cmd[4:]),
-		NowMillis: int64(binary.LittleEndian.Uint64(cmd[8:])), //nolint:gosec // two's complement both ways.
+		NowMillis: int64(binary.LittleEndian.Uint64(cmd[8:])), // Two's complement both ways.
 		Attempted: cmd[2] == flagAttempt,
 		body:      cmd[HeaderLen:],
 	}

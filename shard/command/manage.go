@@ -112,7 +112,7 @@ func appendRecord(dst []byte, r *Record) []byte {
 	dst = AppendBool(dst, r.NotLast)
 	dst = AppendText(dst, r.Class)
 	dst = binary.LittleEndian.AppendUint32(dst, clampU32(r.Max))
-	return binary.LittleEndian.AppendUint64(dst, uint64(r.ExpiresMillis)) //nolint:gosec // Read back the same way.
+	return binary.LittleEndian.AppendUint64(dst, uint64(r.ExpiresMillis)) // Read back the same way.
 }
 
 func (d *Decoder) record() (r Record) {

@@ -205,7 +205,7 @@ func (g *Generator) marketplace() Step {
 }
 
 func (g *Generator) feature() Step {
-	level := command.Level(min(g.choose(2*int(command.LevelNewest), "level"), int(command.LevelNewest))) //nolint:gosec // a handful.
+	level := command.Level(min(g.choose(2*int(command.LevelNewest), "level"), int(command.LevelNewest))) // A handful.
 	if g.Fixed {
 		level = 0
 	}

@@ -136,7 +136,7 @@ func create(ctx context.Context, in *createInput) (*madeOutput, error) {
 		ExternalDemand: market.ExternalDemand{OwnValue: "gavel"},
 	}
 	if b.CurrencyExponent != nil {
-		m.CurrencyExponent = uint8(*b.CurrencyExponent) //nolint:gosec // at most 4.
+		m.CurrencyExponent = uint8(*b.CurrencyExponent) // At most 4.
 	}
 	if b.TimeZone != "" {
 		m.TimeZone = b.TimeZone

@@ -153,7 +153,7 @@ func (b *PatchBody) apply(m *market.Marketplace) error {
 		m.ReviewCampaigns = !*b.AutoApproveCampaigns
 	}
 	if b.WinnersPerVendor != nil {
-		m.VendorMax = uint8(*b.WinnersPerVendor) //nolint:gosec // at most 40.
+		m.VendorMax = uint8(*b.WinnersPerVendor) // At most 40.
 	}
 	if b.ReservePrice != nil {
 		b.ReservePrice.apply(m)
