@@ -331,7 +331,7 @@ func TestConformanceKitShowsEverything(t *testing.T) {
 		}
 	}
 	for c := range apierr.Codes {
-		code := apierr.Code(c) //nolint:gosec // Fewer than 256.
+		code := apierr.Code(c) // Fewer than 256.
 		status, there := shown[code.String()]
 		_, absent := notRaised[code]
 		switch {

@@ -22,7 +22,7 @@ func withFileLimit(t *testing.T, files int) string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "gavel-limited")
 	text := fmt.Sprintf("#!/bin/sh\nulimit -n %d\nexec '%s' \"$@\"\n", files, nodetest.Binary(t))
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil { //nolint:gosec // It has to be executable.
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil { // It has to be executable.
 		t.Fatal(err)
 	}
 	return script

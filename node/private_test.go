@@ -21,7 +21,7 @@ func withoutUmask(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "unmasked")
 	script := fmt.Sprintf("#!/bin/sh\numask 000\nexec %q \"$@\"\n", nodetest.Binary(t))
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil { //nolint:gosec // It has to be run.
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil { // It has to be run.
 		t.Fatal(err)
 	}
 	return path
@@ -80,7 +80,7 @@ func TestFilesOfANodeArePrivate(t *testing.T) {
 	if err := os.WriteFile(backup+".partial", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(backup+".partial", 0o666); err != nil { //nolint:gosec // As another program could have left it.
+	if err := os.Chmod(backup+".partial", 0o666); err != nil { // As another program could have left it.
 		t.Fatal(err)
 	}
 	command := exec.CommandContext(t.Context(), gavel, "backup", "--manage", n.ManageURL, "--out", backup)
@@ -102,7 +102,7 @@ func TestFilesOfANodeArePrivate(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return os.Chmod(path, 0o777) //nolint:gosec // On purpose.
+			return os.Chmod(path, 0o777) // On purpose.
 		})
 		if err != nil {
 			t.Fatal(err)

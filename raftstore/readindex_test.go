@@ -90,7 +90,7 @@ func TestLateAnswersConfirmNoLeader(t *testing.T) {
 				c := raftstoretest.NewCluster(t, seed, 3)
 				startAll(t, c, 3)
 				for i := range c.Nodes {
-					place(t, c, i, uint64(i+1)) //nolint:gosec // few.
+					place(t, c, i, uint64(i+1))
 				}
 				old := leader(c)
 				p := &partition{c, old, (old + 1) % 3, (old + 2) % 3}
@@ -112,7 +112,7 @@ func TestLearnersConfirmNoLeader(t *testing.T) {
 				c := raftstoretest.NewCluster(t, seed, 3)
 				startAll(t, c, 3)
 				for i := range c.Nodes {
-					place(t, c, i, uint64(i+1)) //nolint:gosec // few.
+					place(t, c, i, uint64(i+1))
 				}
 				c.Add()
 				const learner = 3

@@ -119,7 +119,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	m.Apply(second)
 	for n := 3; n <= kept; n++ {
 		m.last++
-		a := command.Attempt{Seen: uint64(n - 1)} //nolint:gosec // positive.
+		a := command.Attempt{Seen: uint64(n - 1)}
 		binary.BigEndian.PutUint32(a.ID[:], m.last)
 		m.Apply(command.AppendAttempt(command.AppendDeleteCatalog(nil, benchNow, &command.DeleteCatalog{Marketplace: 1}), a))
 	}

@@ -13,7 +13,7 @@ import (
 
 func depositOf(now int64, request int) []byte {
 	var id ids.UUID
-	binary.BigEndian.PutUint64(id[:], uint64(request)) //nolint:gosec // not negative.
+	binary.BigEndian.PutUint64(id[:], uint64(request)) // Not negative.
 	return command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: id, Marketplace: 1, VendorID: "v1", Amount: 1000})
 }
 

@@ -45,7 +45,7 @@ func TestAnotherProcessComesToTheSame(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log")
 	check(t, os.WriteFile(file, log, 0o600))
 	for _, processors := range []int{1, 2, 7} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAnotherProcessComesToTheSame$") //nolint:gosec // Itself.
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAnotherProcessComesToTheSame$")
 		cmd.Env = append(os.Environ(), logVariable+"="+file, fmt.Sprint("GOMAXPROCS=", processors))
 		out, err := cmd.Output()
 		check(t, err)
@@ -64,7 +64,7 @@ func randomLog(commands int) (log []byte) {
 		add(g.Step().Command)
 	}
 	add(command.AppendSetFeature(nil, g.Model.Now, command.SetFeature{Level: command.LevelNewest}))
-	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
+	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) {
 		add(cmd)
 	}
 	return log

@@ -15,7 +15,7 @@ func (m *Machine) hashOf(key, value []byte) uint64 {
 }
 
 func recordHash(scratch, key, value []byte) (uint64, []byte) {
-	scratch = append(appendU16(scratch[:0], uint16(len(key))), key...) //nolint:gosec // keys are short.
+	scratch = append(appendU16(scratch[:0], uint16(len(key))), key...) // Keys are short.
 	scratch = append(scratch, value...)
 	return xxhash.Sum64(scratch), scratch
 }

@@ -45,7 +45,7 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	}
 	c := m.campaignOfToken(marketplace, r)
 	result := m.charge(c, r)
-	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) //nolint:gosec // not negative.
+	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) // Not negative.
 	m.count(marketplace, c, r, result.Charged)
 	if c != nil {
 		m.rates.count(c, r.Kind, m.tenant(c.Marketplace).periods.Day)
@@ -106,7 +106,7 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 	before := c.wallet.Balance
 	charged := ledger.Charge(&c.budget, &c.wallet.Wallet, m.tenant(c.Marketplace).postPaid, r.Price)
 	result := command.EventResult{Outcome: outcomeOf(charged, r.Price), Charged: charged, Clipped: r.Price - charged}
-	m.remember(k, &r.ChargeKey, result.Outcome, uint64(charged)) //nolint:gosec // not negative.
+	m.remember(k, &r.ChargeKey, result.Outcome, uint64(charged)) // Not negative.
 	m.journal(ledger.Line{
 		Kind: lineKind(r.Kind), Campaign: c.Ordinal, Bid: r.Bid, Key: r.ChargeKey, Wallet: c.Wallet,
 		Price: r.Price, Amount: charged,

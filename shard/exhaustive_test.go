@@ -156,7 +156,7 @@ func TestEveryInterleavingOfThreeEvents(t *testing.T) {
 	reports := []command.EventRecord{click(1, 1), click(2, 1), click(3, 2)}
 	var commands [][]byte
 	for i := range reports {
-		reports[i].Campaign, reports[i].Price = uint32(1+i/2), price //nolint:gosec // few.
+		reports[i].Campaign, reports[i].Price = uint32(1+i/2), price
 		commands = append(commands, command.AppendEvents(nil, benchNow, &command.Events{Marketplace: 1, Records: reports[i : i+1]}))
 	}
 	p := &explorer{

@@ -60,7 +60,7 @@ func appendU32(dst []byte, v uint32) []byte { return binary.BigEndian.AppendUint
 func appendU64(dst []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(dst, v) }
 
 // appendSized appends a text with its length in front.
-func appendSized(dst []byte, s string) []byte { return append(appendU16(dst, uint16(len(s))), s...) } //nolint:gosec // texts in keys are at most textMax long.
+func appendSized(dst []byte, s string) []byte { return append(appendU16(dst, uint16(len(s))), s...) } // Texts in keys are at most textMax long.
 
 // textMax bounds the texts that become part of a key: ids are at most 255 characters of at most 4 bytes.
 const textMax = 1_020
@@ -105,7 +105,7 @@ func keyCampaignID(dst []byte, id ids.UUID) []byte {
 }
 
 func appendNewest(dst []byte, c *market.Campaign) []byte {
-	return appendU32(appendU64(dst, ^uint64(c.CreatedMillis)), ^c.Ordinal) //nolint:gosec // only the order matters.
+	return appendU32(appendU64(dst, ^uint64(c.CreatedMillis)), ^c.Ordinal) // Only the order matters.
 }
 
 func keyExternalID(dst []byte, marketplace uint16, format market.AdFormat, id string) []byte {
@@ -133,7 +133,7 @@ func keyCampaignCell(dst []byte, campaign ids.UUID, cell, bid uint32) []byte {
 // keyProductCell names the counters of a product. The product comes as bytes because events carry it so.
 func keyProductCell(dst []byte, marketplace uint16, product []byte, cell uint32) []byte {
 	dst = appendU16(append(dst, tableProductCell), marketplace)
-	dst = append(appendU16(dst, uint16(len(product))), product...) //nolint:gosec // at most textMax.
+	dst = append(appendU16(dst, uint16(len(product))), product...) // At most textMax.
 	return appendU32(dst, cell)
 }
 
@@ -159,7 +159,7 @@ func prefixStaged(dst []byte, marketplace uint16, segment string, upload ids.UUI
 func keyTransfer(dst []byte, id ids.UUID) []byte { return append(append(dst, tableTransfer), id[:]...) }
 
 func keyNewTransfer(dst []byte, marketplace uint16, millis int64, id ids.UUID) []byte {
-	dst = appendU64(appendU16(append(dst, tableNewTransfer), marketplace), ^uint64(millis)) //nolint:gosec // only the order matters.
+	dst = appendU64(appendU16(append(dst, tableNewTransfer), marketplace), ^uint64(millis)) // Only the order matters.
 	return append(dst, id[:]...)
 }
 

@@ -87,7 +87,7 @@ func (b Queries) Transfers(marketplace uint16, before *ledger.Transfer, span Spa
 	}
 	var names []ids.UUID
 	b.R.Scan(from, prefixEnd(prefix), func(key, _ []byte) bool {
-		if millis := int64(^binary.BigEndian.Uint64(key[len(prefix):])); millis < span.From { //nolint:gosec // as it was written.
+		if millis := int64(^binary.BigEndian.Uint64(key[len(prefix):])); millis < span.From { // As it was written.
 			return false
 		}
 		if more = len(names) == limit; more {

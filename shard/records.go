@@ -159,7 +159,7 @@ type storedRecord struct {
 
 func appendRecord(dst []byte, version uint64, r *command.Record) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, version)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.ExpiresMillis)) //nolint:gosec // Read back the same way.
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.ExpiresMillis)) // Read back the same way.
 	return append(command.AppendText(dst, r.Class), r.Value...)
 }
 

@@ -47,7 +47,7 @@ func (m *Machine) stageSegment(x *command.StageSegment) command.Result {
 	}
 	up.hour, up.pieces = event.BucketOf(m.state.now), max(up.pieces, x.Piece+1)
 	m.staged[string(prefix)] = up
-	value := binary.LittleEndian.AppendUint64(nil, uint64(m.state.now)) //nolint:gosec // two's complement both ways.
+	value := binary.LittleEndian.AppendUint64(nil, uint64(m.state.now)) // Two's complement both ways.
 	m.put(appendU32(prefix, x.Piece), command.AppendUsers(value, x.Users))
 	return command.Result{}
 }
@@ -146,7 +146,7 @@ func (m *Machine) segmentHead(prefix []byte) segmentHead {
 // combine applies an upload to a set of user hashes. Both inputs ascend without repeats, and so does the result.
 func combine(before, sent []uint64, action command.SegmentAction) (after []uint64, r command.SegmentResult) {
 	if action == command.SegmentDrop {
-		return nil, command.SegmentResult{Removed: uint32(len(before))} //nolint:gosec // at most SegmentUsersMax.
+		return nil, command.SegmentResult{Removed: uint32(len(before))} // At most SegmentUsersMax.
 	}
 	for len(before) > 0 || len(sent) > 0 {
 		old := len(sent) == 0 || len(before) > 0 && before[0] <= sent[0]
@@ -170,7 +170,7 @@ func combine(before, sent []uint64, action command.SegmentAction) (after []uint6
 			after = append(after, user)
 		}
 	}
-	r.Size = uint32(len(after)) //nolint:gosec // the caller refuses too many.
+	r.Size = uint32(len(after)) // The caller refuses too many.
 	return after, r
 }
 

@@ -41,7 +41,7 @@ func (m *Machine) reportedProduct(marketplace uint16, r *command.EventRecord, it
 	if !item.Unknown {
 		return item.ProductID
 	}
-	at := unknownDay{marketplace, uint32(min(max(0, r.OccurredMillis)/dayMillis, math.MaxUint32))} //nolint:gosec // clamped.
+	at := unknownDay{marketplace, uint32(min(max(0, r.OccurredMillis)/dayMillis, math.MaxUint32))}
 	m.key = append(prefixUnknown(m.key[:0], at.marketplace, at.day), item.ProductID...)
 	known := m.unknown[at]
 	full := known.count >= m.unknownMax

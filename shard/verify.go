@@ -196,5 +196,5 @@ func (a *verifier) verifyDecisions() (err error) {
 
 func readDecision(b []byte) command.EventResult {
 	charged, _ := binary.Uvarint(b[1:])
-	return command.EventResult{Outcome: command.Outcome(b[0]), Charged: money.Micros(charged)} //nolint:gosec // written from a Micros.
+	return command.EventResult{Outcome: command.Outcome(b[0]), Charged: money.Micros(charged)} // Written from a Micros.
 }

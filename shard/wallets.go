@@ -86,7 +86,7 @@ func (m *Machine) adjustWallet(a *command.AdjustWallet) command.Result {
 // rememberRequest stores the id of a request and the balance in its answer.
 func (m *Machine) rememberRequest(request ids.UUID, balance money.Micros) {
 	hour := event.BucketOf(m.state.now)
-	hash := m.add(keyAdjust(nil, hour, request), binary.LittleEndian.AppendUint64(nil, uint64(balance))) //nolint:gosec // two's complement both ways.
+	hash := m.add(keyAdjust(nil, hour, request), binary.LittleEndian.AppendUint64(nil, uint64(balance))) // Two's complement both ways.
 	m.adjusts.remember(hour, request, balance, hash)
 }
 

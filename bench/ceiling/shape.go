@@ -35,7 +35,7 @@ type request struct {
 
 // requests returns random requests of a shape. Ids have nine characters; those without a bid are unknown to the market.
 func (s shape) requests(key string) []request {
-	random := rand.New(rand.NewPCG(uint64(s.auctions), uint64(s.ids))) //nolint:gosec // Small numbers.
+	random := rand.New(rand.NewPCG(uint64(s.auctions), uint64(s.ids))) // Small numbers.
 	all := make([]request, s.bodies)
 	for i := range all {
 		all[i] = s.request(random, key)

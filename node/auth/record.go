@@ -37,8 +37,8 @@ const (
 func (r *Record) Append(dst []byte) []byte {
 	dst = append(dst, recordVersion, byte(r.Kind))
 	dst = binary.LittleEndian.AppendUint16(dst, r.Marketplace)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.CreatedMillis)) //nolint:gosec // Read back the same way.
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.ExpiresMillis)) //nolint:gosec // Read back the same way.
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.CreatedMillis)) // Read back the same way.
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.ExpiresMillis)) // Read back the same way.
 	dst = append(dst, r.ID[:]...)
 	dst = append(dst, r.Hash[:]...)
 	return append(dst, r.Name...)
@@ -52,8 +52,8 @@ func ReadRecord(value []byte) (Record, error) {
 	r := Record{
 		Kind:          Kind(value[1]),
 		Marketplace:   binary.LittleEndian.Uint16(value[2:]),
-		CreatedMillis: int64(binary.LittleEndian.Uint64(value[4:])),  //nolint:gosec // Written the same way.
-		ExpiresMillis: int64(binary.LittleEndian.Uint64(value[12:])), //nolint:gosec // Written the same way.
+		CreatedMillis: int64(binary.LittleEndian.Uint64(value[4:])),  // Written the same way.
+		ExpiresMillis: int64(binary.LittleEndian.Uint64(value[12:])), // Written the same way.
 		Name:          string(value[recordFixed:]),
 	}
 	copy(r.ID[:], value[20:])

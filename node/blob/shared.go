@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -20,9 +21,10 @@ import (
 // Files never change, so copies need no versions and no leader. A node that was down when a file was stored fetches it when
 // it is read there. Each node's own sweep removes files that are not needed any more.
 type Shared struct {
-	local *Local
-	nodes Nodes
-	log   *slog.Logger
+	local  *Local
+	nodes  Nodes
+	server *http.Server // Answers requests of other nodes.
+	log    *slog.Logger
 
 	mu       sync.Mutex // LOCKS: it guards waiting.
 	waiting  map[string]*fetch
@@ -40,11 +42,9 @@ type Nodes interface {
 }
 
 const (
-	fetchesMax  = 8
-	servedMax   = 32
-	copiesMax   = 32
-	dialTimeout = 3 * time.Second
-	copyTimeout = 2 * time.Minute // BOUND: a whole copy; each of its pieces has pieceTimeout.
+	fetchesMax = 8
+	servedMax  = 32
+	copiesMax  = 32
 )
 
 // ErrTooFew means that fewer nodes than a majority stored a file. The file is not stored.
@@ -52,10 +52,12 @@ var ErrTooFew = errors.New("too few nodes stored the file")
 
 // NewShared returns a store on top of this node's directory.
 func NewShared(own *Local, nodes Nodes, log *slog.Logger) *Shared {
-	return &Shared{
+	s := &Shared{
 		local: own, nodes: nodes, log: log, waiting: map[string]*fetch{}, fetches: make(chan struct{}, fetchesMax),
 		requests: make(chan struct{}, servedMax), copies: make(chan struct{}, copiesMax),
 	}
+	s.server = s.newServer()
+	return s
 }
 
 // Put stores a file here and on as many other nodes as make a majority. Otherwise it returns ErrTooFew or the context's error, and

@@ -121,5 +121,5 @@ func thousandths(text string) (uint32, bool) {
 	if !ok || !r.Mul(r, big.NewRat(one, 1)).IsInt() || !r.Num().IsUint64() || r.Num().Uint64() > math.MaxUint32 {
 		return 0, false
 	}
-	return uint32(r.Num().Uint64()), true //nolint:gosec // Compared.
+	return uint32(r.Num().Uint64()), true
 }

@@ -45,12 +45,12 @@ func newLevels(l Levels, groups []ids.Group) levels {
 // level returns the level of a group as far as this node's replica has applied it.
 func (l *levels) level(g ids.Group) command.Level {
 	seen := l.seen[g]
-	if level := command.Level(seen.Load()); level == command.LevelNewest || l.Reached == nil { //nolint:gosec // stored from a Level.
+	if level := command.Level(seen.Load()); level == command.LevelNewest || l.Reached == nil { // Stored from a Level.
 		return level
 	}
 	level, err := l.Reached(g)
 	if err != nil {
-		return command.Level(seen.Load()) //nolint:gosec // stored from a Level.
+		return command.Level(seen.Load()) // Stored from a Level.
 	}
 	for {
 		old := seen.Load()

@@ -14,8 +14,8 @@ func PeriodsAt(marketplace uint16, at time.Time, zone *time.Location) command.Pe
 	days := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / (24 * 3600)
 	return command.Periods{
 		Marketplace: marketplace,
-		Day:         uint32(days),           //nolint:gosec // days since 1970 fit for 11 million years.
-		Week:        uint32((days + 3) / 7), //nolint:gosec // 1970-01-01 was a Thursday.
+		Day:         uint32(days),           // Days since 1970 fit for 11 million years.
+		Week:        uint32((days + 3) / 7), // 1970-01-01 was a Thursday.
 		Month:       uint32(year*12) + uint32(month),
 	}
 }

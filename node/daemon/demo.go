@@ -116,7 +116,7 @@ func firstActive(bids []market.Bid, active map[string]bool) string {
 func (n *node) runShoppers(ctx context.Context, o Options, s *demo.Shoppers) error {
 	shopping, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	all.Go(func() { s.Run(shopping, o.Demo.Shoppers, uint64(time.Now().UnixNano())) }) //nolint:gosec // a seed.
+	all.Go(func() { s.Run(shopping, o.Demo.Shoppers, uint64(time.Now().UnixNano())) }) // A seed.
 	if o.Demo.Terminal {
 		all.Go(func() { printCounters(shopping, o.Out, s.Counts()) })
 	}

@@ -165,8 +165,8 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		Machine: func(g uint16) raftstore.StateMachine {
 			return n.replicaAges.Machine(ids.Group(g), shard.New(ids.Group(g), ids.Group(g) == n.topology.Meta(), n.publisher))
 		},
-		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
-		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
+		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold),
+		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog,
 		CommitTimeout: commitInterval, RPCsInFlight: n.cfg.Raft.RpcsInFlight, OpenFiles: n.resources.shares.DatabaseFiles,
 		CacheBytes:         n.resources.shares.Cache,
 		PeerConnectionsMax: n.resources.shares.PeerConns,

@@ -38,7 +38,7 @@ func (b *groupCheck) compareHeads(a applied) {
 
 // compareCampaigns compares what the lines of a campaign say with its stored budget.
 func (b *groupCheck) compareCampaigns() {
-	if n := uint32(len(b.campaigns)); b.hasHead && n != b.head.lastCampaign { //nolint:gosec // ordinals have 32 bits.
+	if n := uint32(len(b.campaigns)); b.hasHead && n != b.head.lastCampaign { // Ordinals have 32 bits.
 		b.problem("campaigns", "there are %d, the state says %d", n, b.head.lastCampaign)
 	}
 	for ordinal, c := range b.campaigns {

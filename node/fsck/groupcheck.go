@@ -151,7 +151,7 @@ func (b *groupCheck) problem(at, format string, args ...any) {
 
 // appendRecord appends what a record's hash covers: the length of the key as 2 bytes big-endian, the key, the value.
 func appendRecord(dst, key, value []byte) []byte {
-	dst = binary.BigEndian.AppendUint16(dst, uint16(len(key))) //nolint:gosec // the low bits, as they are written.
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(key))) // The low bits, as they are written.
 	return append(append(dst, key...), value...)
 }
 

@@ -45,7 +45,7 @@ func (b *groupCheck) checkLine(seq uint64, value []byte) {
 	case lineBudget:
 		b.followBudget(place, &l)
 	case lineMode:
-		b.postPaid[uint16(l.bid)] = l.price != 0 //nolint:gosec // an ordinal has 16 bits.
+		b.postPaid[uint16(l.bid)] = l.price != 0 // An ordinal has 16 bits.
 	default:
 		b.r.note("group %d, %s: kind %d was written by a newer version and is not understood", b.g.Group, place, l.kind)
 	}

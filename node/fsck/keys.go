@@ -30,7 +30,7 @@ type decision struct {
 // lines. It reads the journal once for every keysMax decisions; each time it considers the keys of one residue class,
 // which works because keys are hashes.
 func (b *groupCheck) checkKeys(from source) {
-	parts := uint32(b.g.Charges/keysMax) + 1 //nolint:gosec // lines are fewer than 2^54.
+	parts := uint32(b.g.Charges/keysMax) + 1 // Lines are fewer than 2^54.
 	for part := range parts {
 		b.checkPart(from, part, parts)
 	}
@@ -73,7 +73,7 @@ func (b *groupCheck) checkPart(from source, part, parts uint32) {
 			b.problem(place, "its value cannot be decoded")
 		case !found:
 			b.problem(place, "is stored and has no line in the journal")
-		case charged != uint64(d.amount): //nolint:gosec // a negative amount differs.
+		case charged != uint64(d.amount): // A negative amount differs.
 			b.problem(place, "is stored with %d, line %d says %d", charged, d.seq, d.amount)
 		}
 	})

@@ -52,7 +52,7 @@ func (r *reader) u64() uint64 {
 	return 0
 }
 
-func (r *reader) i64() int64 { return int64(r.u64()) } //nolint:gosec // two's complement both ways.
+func (r *reader) i64() int64 { return int64(r.u64()) } // Two's complement both ways.
 
 func (r *reader) id() (v [16]byte) {
 	copy(v[:], r.take(16))

@@ -46,7 +46,7 @@ func (g *Group) write(t *strings.Builder) {
 // units formats an amount given in millionths of the currency's unit.
 func units(micros int64) string {
 	sign := ""
-	abs := uint64(micros) //nolint:gosec // made positive below.
+	abs := uint64(micros) // Made positive below.
 	if micros < 0 {
 		sign, abs = "-", -abs
 	}

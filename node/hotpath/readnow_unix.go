@@ -10,7 +10,7 @@ const errWouldBlock = syscall.EAGAIN
 // readNow reads what has been received. REQUIRES: the descriptor is in non-blocking mode.
 func readNow(fd uintptr, p []byte) (n int, err error) {
 	for {
-		n, err = syscall.Read(int(fd), p) //nolint:gosec // A descriptor.
+		n, err = syscall.Read(int(fd), p) // A descriptor.
 		if err != syscall.EINTR {
 			return max(n, 0), err
 		}

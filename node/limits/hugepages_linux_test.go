@@ -29,7 +29,7 @@ func TestRead(t *testing.T) {
 func TestCollapseKeepsTheMemory(t *testing.T) {
 	memory := make([]uint64, 8*HugePageSize/int(unsafe.Sizeof(uint64(0))))
 	for i := range memory {
-		memory[i] = uint64(i) //nolint:gosec // Not negative.
+		memory[i] = uint64(i) // Not negative.
 	}
 	s, err := CollapseHugePages()
 	if err != nil {
@@ -37,7 +37,7 @@ func TestCollapseKeepsTheMemory(t *testing.T) {
 	}
 	t.Logf("%+v", s)
 	for i := range memory {
-		if memory[i] != uint64(i) { //nolint:gosec // Not negative.
+		if memory[i] != uint64(i) { // Not negative.
 			t.Fatalf("word %d is %d", i, memory[i])
 		}
 	}

@@ -67,7 +67,7 @@ const (
 
 // Derive computes the bounds of a node's parts. It has no effects.
 func Derive(m Machine, s Settings) Shares {
-	files := int(min(m.Files, 1<<30)) //nolint:gosec // Bounded.
+	files := int(min(m.Files, 1<<30))
 	out := Shares{DatabaseFiles: min(max(files/8, databaseFilesMin), databaseFilesMax)}
 	left := max(files-ownFiles-databases*out.DatabaseFiles, 0)
 	out.FilesLow = left < filesLow

@@ -66,7 +66,7 @@ func TestDerive(t *testing.T) {
 func TestSharesFit(t *testing.T) {
 	for files := uint64(420); files < 1<<20; files += files/10 + 1 {
 		s := Derive(Machine{Files: files, Memory: 64 * gib, Peers: true}, Settings{})
-		if sum := ownFiles + 2*s.DatabaseFiles + s.AuctionConns + s.ManageConns + 2*s.PeerConns; uint64(sum) > files { //nolint:gosec // Small.
+		if sum := ownFiles + 2*s.DatabaseFiles + s.AuctionConns + s.ManageConns + 2*s.PeerConns; uint64(sum) > files {
 			t.Fatalf("%d files: the shares are %d: %+v", files, sum, s)
 		}
 	}
@@ -143,7 +143,7 @@ func TestBytesFromManySides(t *testing.T) {
 	for i := range 50 {
 		all.Go(func() {
 			for range 200 {
-				l := b.Lease(uint16(i % 7)) //nolint:gosec // Small.
+				l := b.Lease(uint16(i % 7))
 				l.Grow(30)
 				l.Grow(60)
 				l.Release()

@@ -84,7 +84,7 @@ func errorGroups() []errorGroup {
 	byStatus := map[int][]errorRow{http.StatusUnprocessableEntity: nil}
 	seen := map[string]bool{}
 	for c := 1; c < apierr.Codes; c++ {
-		code := apierr.Code(c) //nolint:gosec // fewer than 256.
+		code := apierr.Code(c) // Fewer than 256.
 		name := code.String()
 		byStatus[code.Status()] = append(byStatus[code.Status()], errorRow{name, code.Message(), !seen[name]})
 		seen[name] = true

@@ -59,7 +59,7 @@ func newHistogram(desc *prometheus.Desc, words func(i int) uint64, created time.
 	cumulative[math.Exp2(octaveFirst)] = count
 	for i := 1; i < bucketWords; i++ {
 		if n := words(i); n > 0 {
-			positive[i+octaveFirst*perOctave] = int64(n) //nolint:gosec // A count of requests.
+			positive[i+octaveFirst*perOctave] = int64(n) // A count of requests.
 			count += n
 		}
 		if i%perOctave == 0 {

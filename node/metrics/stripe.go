@@ -79,13 +79,13 @@ func (s *Stripe) Request(operation, code int, took time.Duration) {
 	s.words[s.l.requests+operation*len(s.l.v.Codes)+code].Add(1)
 	start := s.l.seconds + operation*histogramWords
 	s.words[start+bucketOf(took)].Add(1)
-	s.words[start+sumWord].Add(uint64(max(took, 0))) //nolint:gosec // Not negative.
+	s.words[start+sumWord].Add(uint64(max(took, 0))) // Not negative.
 }
 
 // Auctions counts the auctions of one request, their winners and their losses; lost is indexed by reason.
 func (s *Stripe) Auctions(auctions, winners int, lost []uint32) {
-	s.add(auctionsSingle, uint64(auctions)) //nolint:gosec // Counts.
-	s.add(winnersSingle, uint64(winners))   //nolint:gosec // Counts.
+	s.add(auctionsSingle, uint64(auctions))
+	s.add(winnersSingle, uint64(winners))
 	for reason, n := range lost {
 		if n != 0 {
 			s.words[s.l.reasons+reason].Add(uint64(n))

@@ -97,7 +97,7 @@ func (c *Core) offset(m *market.Marketplace, at time.Time) int32 {
 		return 0
 	}
 	_, seconds := at.In(location).Zone()
-	return int32(seconds) //nolint:gosec // At most a day.
+	return int32(seconds) // At most a day.
 }
 
 // excludeStale excludes the campaigns of groups that are stale at a time from the auctions that follow.

@@ -100,7 +100,7 @@ func (es *eventScratch) appendDetail(dst []byte) []byte {
 		if k == 0 {
 			dst[len(dst)-2] = '{'
 		}
-		dst = append(dst, event.Kind(k).String()...) //nolint:gosec // Four.
+		dst = append(dst, event.Kind(k).String()...)
 		dst = append(dst, `":[`...)
 		for first := next; next < len(es.batch.Events) && int(es.batch.Events[next].Kind) == k; next++ {
 			if next > first {

@@ -154,7 +154,7 @@ func (g *gathering) auction(x *explainer, i int) ExplainedAuction {
 	}
 	for reason, n := range result.Lost {
 		if n > 0 {
-			e.Lost[auction.Reason(reason).String()] = n //nolint:gosec // Fewer than 256.
+			e.Lost[auction.Reason(reason).String()] = n // Fewer than 256.
 		}
 	}
 	for k := range g.all {

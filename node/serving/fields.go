@@ -65,7 +65,7 @@ func (sc *Scratch) requestID(r *Request) []byte {
 		entropy[i] = byte(a >> (8 * i))
 	}
 	entropy[8] = byte(b >> 8)
-	id := ids.Mint(r.Now.UnixMilli(), entropy, ids.Shard(b)) //nolint:gosec // Any byte is as good.
+	id := ids.Mint(r.Now.UnixMilli(), entropy, ids.Shard(b)) // Any byte is as good.
 	sc.minted = id.AppendText(sc.minted[:0])
 	return sc.minted
 }

@@ -41,17 +41,17 @@ func (o Operation) String() string { return operationNames[o] }
 func NewMetrics() *metrics.Metrics {
 	v := metrics.Vocabulary{Operations: operationNames[:]}
 	for c := range apierr.Codes {
-		code := apierr.Code(c) //nolint:gosec // Fewer than 256.
+		code := apierr.Code(c) // Fewer than 256.
 		v.Codes = append(v.Codes, metrics.Code{Name: code.String(), Status: strconv.Itoa(code.Status())})
 	}
 	for r := range auction.Reasons {
-		v.Reasons = append(v.Reasons, auction.Reason(r).String()) //nolint:gosec // Fewer than 256.
+		v.Reasons = append(v.Reasons, auction.Reason(r).String()) // Fewer than 256.
 	}
 	for k := range event.Kinds {
-		v.EventKinds = append(v.EventKinds, event.Kind(k).String()) //nolint:gosec // Four.
+		v.EventKinds = append(v.EventKinds, event.Kind(k).String())
 	}
 	for o := range command.Outcomes {
-		v.Outcomes = append(v.Outcomes, command.Outcome(o).String()) //nolint:gosec // Fewer than 256.
+		v.Outcomes = append(v.Outcomes, command.Outcome(o).String()) // Fewer than 256.
 	}
 	success := make([]string, operations)
 	for op, status := range successStatus {

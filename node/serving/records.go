@@ -166,7 +166,7 @@ func (sc *Scratch) refuseToken(e *event.Event) apierr.Code {
 
 // hourOf returns the hour of a time since 1970, which is the bucket in which an idempotency key is stored; 0 before 1970.
 func hourOf(millis int64) uint32 {
-	return uint32(max(0, millis) / 3_600_000) //nolint:gosec // It fits until the year 491,936.
+	return uint32(max(0, millis) / 3_600_000) // It fits until the year 491,936.
 }
 
 // cellOf returns the rollup cell of a time: the start of its local hour in quarters of an hour since 1970. Time zones
@@ -176,5 +176,5 @@ func cellOf(millis int64, location *time.Location) uint32 {
 	_, offset := time.Unix(seconds, 0).In(location).Zone()
 	local := seconds + int64(offset)
 	start := seconds - (local%3600+3600)%3600
-	return uint32(max(0, start) / rollup.CellSeconds) //nolint:gosec // It fits until the year 124,000.
+	return uint32(max(0, start) / rollup.CellSeconds) // It fits until the year 124,000.
 }

@@ -180,12 +180,12 @@ func (sc *Scratch) recoverPanic(code *apierr.Code) {
 
 // numbers returns the first of n consecutive auction numbers that belong to the caller.
 func (sc *Scratch) numbers(n int) uint64 {
-	if sc.numberNext+uint64(n) > sc.numberEnd { //nolint:gosec // At most 5.
+	if sc.numberNext+uint64(n) > sc.numberEnd { // At most 5.
 		sc.numberEnd = sc.core.auctionNumber.Add(numberBlock)
 		sc.numberNext = sc.numberEnd - numberBlock
 	}
 	first := sc.numberNext
-	sc.numberNext += uint64(n) //nolint:gosec // At most 5.
+	sc.numberNext += uint64(n) // At most 5.
 	return first
 }
 

@@ -263,7 +263,7 @@ func (c *client) readLocal(look func(shard.Queries) bool) bool {
 	for {
 		members := c.members()
 		for n := range members {
-			i := members[(n+int(c.last))%len(members)] //nolint:gosec // not negative.
+			i := members[(n+int(c.last))%len(members)] // Not negative.
 			store, _, run := c.running(i)
 			if store == nil {
 				continue

@@ -63,7 +63,7 @@ func (c *client) readAt(i int, store *raftstore.Store, run int, look func(shard.
 	err := g.Read(func(r raftstore.Reader) error {
 		b := shard.Queries{R: r}
 		got = c.h.shown(b, must)
-		b.Journal(uint64(max(1, must.lines-20)), func(l *ledger.Line) bool { //nolint:gosec // not negative.
+		b.Journal(uint64(max(1, must.lines-20)), func(l *ledger.Line) bool { // Not negative.
 			lines = append(lines, *l)
 			return true
 		})
@@ -123,7 +123,7 @@ func (h *history) withdrawable(vendor int) (sum money.Micros) {
 func (h *history) extend(node int, must lowerBound, lines []ledger.Line) {
 	end := 0
 	for _, l := range lines {
-		switch at := int(l.Seq) - 1; { //nolint:gosec // few.
+		switch at := int(l.Seq) - 1; {
 		case at < len(h.seen):
 			if h.seen[at] != l {
 				h.t.Errorf("line %d at node %d is %+v, was %+v before", l.Seq, node, l, h.seen[at])
@@ -133,7 +133,7 @@ func (h *history) extend(node int, must lowerBound, lines []ledger.Line) {
 		default:
 			h.t.Errorf("line %d at node %d comes after %d", l.Seq, node, len(h.seen))
 		}
-		end = int(l.Seq) //nolint:gosec // few.
+		end = int(l.Seq)
 	}
 	if end < must.lines {
 		h.t.Errorf("stale read at node %d: %d lines, there were %d before", node, end, must.lines)

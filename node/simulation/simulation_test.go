@@ -158,7 +158,7 @@ func (w *environment) startClients(h *history, clients *sync.WaitGroup) {
 		clients.Go(w.client(first+i, h).reportEvents)
 	}
 	for i := range vendors {
-		c := w.client(first+100+uint64(i), h) //nolint:gosec // not negative.
+		c := w.client(first+100+uint64(i), h) // Not negative.
 		clients.Go(func() { c.manage(i) })
 	}
 	for i := range uint64(readers) {

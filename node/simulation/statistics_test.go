@@ -62,7 +62,7 @@ func (w *environment) printStatistics(span time.Duration) {
 		f.Fresh, f.Compared, f.Tokens = f.Fresh+h.fresher, f.Compared+h.compared, f.Tokens+len(h.tokens)
 		if i := w.leader(h.group); i >= 0 {
 			store, _, _ := w.running(i)
-			f.Terms += int(store.Group(h.group).Status().Term) //nolint:gosec // small.
+			f.Terms += int(store.Group(h.group).Status().Term)
 		}
 	}
 	f.Transfers, f.Crossed, f.Returned = w.transfers.counts()

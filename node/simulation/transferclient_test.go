@@ -44,7 +44,7 @@ func (d *transferClient) requestTransfers() {
 		if !d.move(accounts[d.rng.IntN(len(accounts))], accounts[d.rng.IntN(len(accounts))]) {
 			return
 		}
-		if c = d.clients[uint16(1+d.rng.IntN(len(d.clients)))]; len(c.done) > 0 && d.rng.IntN(8) == 0 && !c.redeliver() { //nolint:gosec // few.
+		if c = d.clients[uint16(1+d.rng.IntN(len(d.clients)))]; len(c.done) > 0 && d.rng.IntN(8) == 0 && !c.redeliver() {
 			return
 		}
 	}

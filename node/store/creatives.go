@@ -45,4 +45,4 @@ func bannerSlot(x Slot) *market.MediaSlot {
 }
 
 // pixels converts a side to the type that auctions compare. A larger side is cut to 2^31, which no asset fits either.
-func pixels(n int64) uint32 { return uint32(min(n, 1<<31)) } //nolint:gosec // bounded.
+func pixels(n int64) uint32 { return uint32(min(n, 1<<31)) }

@@ -119,7 +119,7 @@ func (o Operator) claim(ctx context.Context, m *market.Marketplace) error {
 		if err != nil {
 			return nil, err
 		}
-		m.Ordinal = uint16(x.count + 1) //nolint:gosec // bounded below.
+		m.Ordinal = uint16(x.count + 1) // Bounded below.
 		mine := claim{m.Ordinal, m.ID, o.own.now()}
 		switch {
 		case x.count >= MarketplacesMax:

@@ -32,7 +32,7 @@ func (t Tenant) cells(d Dates) (cells, error) {
 
 // cellAt is the number of the cell that contains an instant. Dates before 1970 have no events, so they count as cell 0.
 func cellAt(at time.Time) uint32 {
-	return uint32(max(0, at.Unix()/rollup.CellSeconds)) //nolint:gosec // fits until the year 124,000.
+	return uint32(max(0, at.Unix()/rollup.CellSeconds)) // Fits until the year 124,000.
 }
 
 // CampaignReport sums a campaign's counters over the dates. ErrNotFound for another marketplace's campaign.

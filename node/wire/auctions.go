@@ -157,7 +157,7 @@ func (s *scanner) auctionArray(list []auction.Auction) (_ []auction.Auction, cou
 		} else {
 			list = append(list, auction.Auction{})
 		}
-		s.at[0] = int32(count) //nolint:gosec // below AuctionsMax.
+		s.at[0] = int32(count) // Below AuctionsMax.
 		s.base = rankAuctions + 1 + rank(count)*auctionRanks
 		switch s.form {
 		case brands:

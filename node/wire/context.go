@@ -90,7 +90,7 @@ func (s *scanner) categoryArray(c *auction.Category, level int, path, elementPat
 			s.skip()
 			continue
 		}
-		s.at[level] = int32(count) //nolint:gosec // below CategoryArrayMax.
+		s.at[level] = int32(count) // Below CategoryArrayMax.
 		s.categoryText(c, elementPath, s.pos)
 	}
 	if count < 1 || count > auction.CategoryArrayMax {
@@ -112,7 +112,7 @@ func (s *scanner) disjunctions(c *auction.Category) {
 			s.skip()
 			continue
 		}
-		s.at[1] = int32(count) //nolint:gosec // below CategoryArrayMax.
+		s.at[1] = int32(count) // Below CategoryArrayMax.
 		s.categoryArray(c, 2, "auctions[#].category.disjunctions[#]", "auctions[#].category.disjunctions[#][#]")
 		c.Ends = append(c.Ends, len(c.IDs))
 	}

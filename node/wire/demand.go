@@ -54,7 +54,7 @@ func (s *scanner) demand(a *auction.Auction) bool {
 			s.skip()
 			continue
 		}
-		s.at[1] = int32(count) //nolint:gosec // below ExternalBidsMax.
+		s.at[1] = int32(count) // Below ExternalBidsMax.
 		bids = s.source(a, bids)
 	}
 	if count > auction.ExternalBidsMax {
@@ -139,7 +139,7 @@ func (s *scanner) bids(a *auction.Auction, bids int) (total int, there bool) {
 			s.violate(fieldDemand, apierr.TooManyExternalBids, "auctions[#].demandSources", "must hold at most 100 bids", missing)
 			continue
 		}
-		s.at[2] = int32(i) //nolint:gosec // below ExternalBidsMax.
+		s.at[2] = int32(i) // Below ExternalBidsMax.
 		s.bid(a)
 	}
 	return bids, true

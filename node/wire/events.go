@@ -157,7 +157,7 @@ func (s *eventScanner) events() {
 			s.skip()
 			continue
 		}
-		s.at[0] = int32(count) //nolint:gosec // below PerArrayMax.
+		s.at[0] = int32(count) // Below PerArrayMax.
 		s.base += rankEvent
 		s.event(count)
 	}

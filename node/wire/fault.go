@@ -57,7 +57,7 @@ func (f *Fault) Code() apierr.Code { return f.code }
 // the refused body. A caller that has the token keys uses it to decide whether a token that is not authentic is the first
 // violation. Events before the fault were parsed completely. REQUIRES: f was filled by ParseEvents.
 func (f *Fault) Follows(e *event.Event) bool {
-	token := rankKind*rank(e.Kind+1) + rankEvent*rank(e.Index+1) + row(eventResolvedBidID) //nolint:gosec // At most 50.
+	token := rankKind*rank(e.Kind+1) + rankEvent*rank(e.Index+1) + row(eventResolvedBidID) // At most 50.
 	return f.rank > token
 }
 

@@ -99,7 +99,7 @@ func (s *scanner) filterTexts(dst []auction.ID, most int, good func([]byte) bool
 			s.skip()
 			continue
 		}
-		s.at[1] = int32(count) //nolint:gosec // below most.
+		s.at[1] = int32(count) // Below most.
 		from := s.pos
 		sp, p := s.stringValue()
 		if p != present || !good(s.text(sp)) {

@@ -81,7 +81,7 @@ func (s *scanner) locations(a *auction.Auction) {
 			s.skip()
 			continue
 		}
-		s.at[1] = int32(count) //nolint:gosec // below LocationsMax.
+		s.at[1] = int32(count) // Below LocationsMax.
 		s.location(a, "auctions[#].geoTargeting.locations[#]", s.pos)
 	}
 	switch {

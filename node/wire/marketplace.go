@@ -37,7 +37,7 @@ func checkCells(req *auction.Request, i int, f *Fault) apierr.Code {
 			continue
 		}
 		*f = Fault{
-			code: apierr.InvalidLocationCell, byte: -1, at: [4]int32{int32(i)}, //nolint:gosec // at most AuctionsMax.
+			code: apierr.InvalidLocationCell, byte: -1, at: [4]int32{int32(i)}, // At most AuctionsMax.
 			path: "auctions[#].geoTargeting", rule: "must be an H3 cell", value: text,
 		}
 		return f.code
@@ -48,7 +48,7 @@ func checkCells(req *auction.Request, i int, f *Fault) apierr.Code {
 // checkDemand checks that the marketplace accepts external demand, and that each source is allowed and is not named like
 // the marketplace's own demand.
 func checkDemand(req *auction.Request, i int, policy *market.ExternalDemand, f *Fault) apierr.Code {
-	*f = Fault{byte: -1, path: "auctions[#].demandSources", at: [4]int32{int32(i)}} //nolint:gosec // at most AuctionsMax.
+	*f = Fault{byte: -1, path: "auctions[#].demandSources", at: [4]int32{int32(i)}} // At most AuctionsMax.
 	if policy.Disabled {
 		f.code, f.rule = apierr.UnauthorizedExternalDemand, "is not allowed: the marketplace takes no external demand"
 		return f.code
@@ -56,7 +56,7 @@ func checkDemand(req *auction.Request, i int, policy *market.ExternalDemand, f *
 	for j, sp := range req.Auctions[i].Sources {
 		source := req.Text(sp)
 		if string(source) == policy.OwnValue || len(policy.Sources) > 0 && !slices.Contains(policy.Sources, string(source)) {
-			f.path, f.at[1] = "auctions[#].demandSources[#].source", int32(j) //nolint:gosec // at most ExternalBidsMax.
+			f.path, f.at[1] = "auctions[#].demandSources[#].source", int32(j) // At most ExternalBidsMax.
 			f.code, f.rule, f.value = apierr.InvalidDemandSource, "must be a source that the marketplace allows", source
 			return f.code
 		}

@@ -85,7 +85,7 @@ func (s *scanner) productIDs(a *auction.Auction) (count int) {
 }
 
 func (s *scanner) badProductID(i, from int, empty bool) {
-	s.at[1] = int32(i) //nolint:gosec // below ProductsMax.
+	s.at[1] = int32(i) // Below ProductsMax.
 	code := apierr.BadRequest
 	if empty {
 		code = apierr.MissingProductID
@@ -113,7 +113,7 @@ func (s *scanner) qualityScores(a *auction.Auction) (count int, there bool) {
 		text, p := s.numberValue()
 		score, err := money.ParseFraction(text, qualityBits)
 		if p != present || err != nil {
-			s.at[1] = int32(count) //nolint:gosec // below ProductsMax.
+			s.at[1] = int32(count) // Below ProductsMax.
 			code := apierr.InvalidQualityScore
 			if p != present || len(text) > numberLenMax {
 				code = apierr.BadRequest

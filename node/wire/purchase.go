@@ -36,7 +36,7 @@ func (s *eventScanner) purchaseItems(e *event.Event) {
 			s.skip()
 			continue
 		}
-		s.at[1] = int32(e.Items) //nolint:gosec // below ItemsMax.
+		s.at[1] = int32(e.Items) // Below ItemsMax.
 		s.item(row(eventItems) + rank(e.Items+1)*rankItem)
 	}
 	if e.Items > event.ItemsMax {

@@ -176,7 +176,7 @@ func hexRune(src []byte) rune {
 
 // span returns the span of the positions from up to to. Positions from len(src) on are in the arena.
 func span(from, to int) auction.Span {
-	return auction.Span{Off: uint32(from), Len: uint32(to - from)} //nolint:gosec // bodies are at most 4 MiB.
+	return auction.Span{Off: uint32(from), Len: uint32(to - from)} // Bodies are at most 4 MiB.
 }
 
 // text returns the bytes of a span.

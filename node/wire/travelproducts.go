@@ -42,7 +42,7 @@ func (s *scanner) travelProducts(a *auction.Auction) {
 			s.skip()
 			continue
 		}
-		s.at[1] = int32(count) //nolint:gosec // below ProductsMax.
+		s.at[1] = int32(count) // Below ProductsMax.
 		s.travelProduct(a)
 	}
 	switch {

@@ -31,7 +31,7 @@ func (s *Scratch) collectAds() {
 	bids := s.v.Bids(s.v.ProductRow(s.place.Row))
 	for i := range bids {
 		ad := s.v.Ad(&bids[i])
-		if _, added := s.hitByRow.add(uint64(ad.Entity), uint32(len(s.hits))); added { //nolint:gosec // fewer hits than 2^32.
+		if _, added := s.hitByRow.add(uint64(ad.Entity), uint32(len(s.hits))); added { // Fewer hits than 2^32.
 			s.hits = append(s.hits, hit{
 				row: ad.Product, index: fromCategory, quality: market.QualityOne * market.QualityOne, best: none, other: none,
 			})

@@ -51,7 +51,7 @@ func (s *Scratch) runAll(v *market.View, t *Params, req *Request, res *Results, 
 		if settings == nil {
 			continue
 		}
-		s.run(i, out, t.Seq+uint64(i)) //nolint:gosec // at most AuctionsMax.
+		s.run(i, out, t.Seq+uint64(i)) // At most AuctionsMax.
 		if each != nil && !s.explain(i, out, each) {
 			break
 		}

@@ -17,7 +17,7 @@ func (s *Scratch) rankCapped() {
 	for i := range s.candidates {
 		s.candidates[i].overVendorCap = false
 		if !s.hits[s.candidates[i].hit].wrongID {
-			s.order = append(s.order, uint32(i)) //nolint:gosec // fewer candidates than 2^31.
+			s.order = append(s.order, uint32(i)) // Fewer candidates than 2^31.
 		}
 	}
 	slices.SortFunc(s.order, func(a, b uint32) int { return order(s.candidates[a].beats(&s.candidates[b])) })

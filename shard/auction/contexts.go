@@ -60,7 +60,7 @@ func (s *Scratch) collectProducts(i int) {
 func (s *Scratch) hit(row, index, quality uint32) {
 	r := s.v.ProductRow(row)
 	h := hit{row: row, index: index, quality: uint64(quality) * uint64(r.Quality), best: none, other: none, next: lastPair}
-	at, added := s.hitByRow.add(uint64(row), uint32(len(s.hits))) //nolint:gosec // fewer hits than 2^32.
+	at, added := s.hitByRow.add(uint64(row), uint32(len(s.hits))) // Fewer hits than 2^32.
 	if added {
 		s.hits = append(s.hits, h)
 		return
@@ -151,7 +151,7 @@ func (s *Scratch) namesProduct(row uint32) bool {
 	if !s.idsAdded {
 		s.positionByID.clear()
 		for i, id := range s.a.Products {
-			s.positionByID.add(id.Hash, uint32(i)) //nolint:gosec // at most ProductsMax.
+			s.positionByID.add(id.Hash, uint32(i)) // At most ProductsMax.
 		}
 		s.idsAdded = true
 	}

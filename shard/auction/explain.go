@@ -106,9 +106,9 @@ func (s *Scratch) explainBid(h *hit, b *market.BidRow) BidExplanation {
 		BudgetLeft: money.Micros(balances.BudgetLeft.Load()), WalletBalance: money.Micros(balances.WalletBalance.Load()),
 	}
 	floor := s.floorOf(c.Charge, r)
-	f.Reserve = money.Micros(floor)                                                              //nolint:gosec // an amount.
-	adjusted, shaded, pass := s.value(uint64(b.Amount), floor, b, c)                             //nolint:gosec // amounts are positive.
-	f.Adjusted, f.Shaded, f.PassProbability = money.Micros(adjusted), money.Micros(shaded), pass //nolint:gosec // amounts.
+	f.Reserve = money.Micros(floor)                                  // An amount.
+	adjusted, shaded, pass := s.value(uint64(b.Amount), floor, b, c) // Amounts are positive.
+	f.Adjusted, f.Shaded, f.PassProbability = money.Micros(adjusted), money.Micros(shaded), pass
 	if b.Ad != 0 {
 		ad := s.v.Ad(b)
 		f.Type, f.Target = ad.Target, ad.ID
@@ -139,7 +139,7 @@ func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.Campai
 func (s *Scratch) fillOutcome(f *BidExplanation, at int, out *Result) {
 	c := &s.candidates[at]
 	h := &s.hits[c.hit]
-	f.Shaded, f.Quality, f.ScoreHi, f.ScoreLo = money.Micros(c.amount), h.quality, c.hi, c.lo //nolint:gosec // an amount.
+	f.Shaded, f.Quality, f.ScoreHi, f.ScoreLo = money.Micros(c.amount), h.quality, c.hi, c.lo // An amount.
 	if s.a.Kind == Flights && h.index != fromCategory {
 		f.Variation = s.req.Text(s.a.Variations[h.index].Span)
 	}
@@ -147,7 +147,7 @@ func (s *Scratch) fillOutcome(f *BidExplanation, at int, out *Result) {
 	for rank, i := range s.won[:s.winners()] {
 		switch {
 		case int(i) == at:
-			f.Won, f.Rank, f.Price = true, uint8(rank+1), out.Winners[rank].Price //nolint:gosec // at most SlotsMax.
+			f.Won, f.Rank, f.Price = true, uint8(rank+1), out.Winners[rank].Price // At most SlotsMax.
 			return
 		case s.candidates[i].hit == c.hit:
 			f.Reason = Diversity
@@ -172,12 +172,12 @@ func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each
 		h := &s.hits[at]
 		r := s.v.ProductRow(h.row)
 		f := BidExplanation{
-			Bid: uint32(j), Target: market.Text{Bytes: s.v.Key(r), JSONSafe: r.Flags&market.ProductIDJSONSafe != 0}, Charge: market.CPC, //nolint:gosec // at most ExternalBidsMax.
+			Bid: uint32(j), Target: market.Text{Bytes: s.v.Key(r), JSONSafe: r.Flags&market.ProductIDJSONSafe != 0}, Charge: market.CPC, // At most ExternalBidsMax.
 			Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, PassProbability: market.PacingAlways, Quality: h.quality,
-			Reserve: money.Micros(s.floorOf(market.CPC, r)), //nolint:gosec // an amount.
+			Reserve: money.Micros(s.floorOf(market.CPC, r)), // An amount.
 		}
 		f.Reason = s.gateExternal(h, r, b)
-		if at, competed := byKey[externalKey|uint64(j)]; competed { //nolint:gosec // at most ExternalBidsMax.
+		if at, competed := byKey[externalKey|uint64(j)]; competed { // At most ExternalBidsMax.
 			s.fillOutcome(&f, at, out)
 		}
 		if !each(i, &f) {

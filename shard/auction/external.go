@@ -23,8 +23,8 @@ func (s *Scratch) gateExternalBids(out *Result) {
 		h.eligible++
 		s.types |= 1 << market.CPC
 		s.candidates = append(s.candidates, candidate{
-			key:    externalKey | uint64(i), //nolint:gosec // at most ExternalBidsMax.
-			amount: uint64(b.Amount),        //nolint:gosec // amounts are positive.
+			key:    externalKey | uint64(i), // At most ExternalBidsMax.
+			amount: uint64(b.Amount),        // Amounts are positive.
 			hit:    at,
 			vendor: externalVendor,
 			charge: market.CPC,
@@ -51,7 +51,7 @@ func (s *Scratch) gateExternal(h *hit, r *market.ProductRow, b *ExternalBid) Rea
 		return ProductInactive
 	case !s.filtered(h, r):
 		return FilterMismatch
-	case h.quality == 0 || uint64(b.Amount) <= s.floorOf(market.CPC, r): //nolint:gosec // amounts are positive.
+	case h.quality == 0 || uint64(b.Amount) <= s.floorOf(market.CPC, r): // Amounts are positive.
 		return Reserve
 	}
 	return passed

@@ -23,7 +23,7 @@ func (s *Scratch) pair(row, index, quality uint32) {
 	if _, added := s.pairSeen.add(market.Mix(uint64(row), s.a.Variations[index].Hash), 0); !added {
 		return
 	}
-	head, first := s.hitByRow.add(uint64(row), uint32(len(s.hits))) //nolint:gosec // fewer hits than 2^32.
+	head, first := s.hitByRow.add(uint64(row), uint32(len(s.hits))) // Fewer hits than 2^32.
 	s.hits = append(s.hits, h)
 	if first {
 		return
@@ -34,7 +34,7 @@ func (s *Scratch) pair(row, index, quality uint32) {
 		added.quality, best.quality = best.quality, added.quality
 		added.index, best.index = best.index, added.index
 	}
-	added.next, s.hits[head].next = s.hits[head].next, uint32(len(s.hits)-1) //nolint:gosec // as above.
+	added.next, s.hits[head].next = s.hits[head].next, uint32(len(s.hits)-1) // As above.
 }
 
 // lastPair marks the end of a list of pairs.

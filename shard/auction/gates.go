@@ -105,7 +105,7 @@ func (s *Scratch) gateState(b *market.BidRow, c *market.CampaignRow, terms *mark
 // gateMoney returns the first gate of money, pacing and frequency that a bid fails or, when it passes all, its amount
 // after targeting and pacing. floor is the reserve price.
 func (s *Scratch) gateMoney(floor uint64, b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) (amount uint64, lost Reason) {
-	amount = uint64(b.Amount) //nolint:gosec // amounts are positive.
+	amount = uint64(b.Amount) // Amounts are positive.
 	if terms != nil {
 		amount = s.adjusted(terms, amount)
 	}
@@ -153,7 +153,7 @@ func (s *Scratch) triggered(h *hit, r *market.ProductRow, terms market.Terms, tr
 
 func (s *Scratch) anyMatches(triggers []uint32) bool {
 	for ; len(triggers) > 0; triggers = triggers[2:] {
-		if s.matches(market.TriggerKind(triggers[0]), triggers[1]) { //nolint:gosec // a kind was stored.
+		if s.matches(market.TriggerKind(triggers[0]), triggers[1]) { // A kind was stored.
 			return true
 		}
 	}
@@ -182,7 +182,7 @@ func (s *Scratch) negated(triggers []uint32) bool {
 		return false
 	}
 	for ; len(triggers) > 0; triggers = triggers[2:] {
-		if market.TriggerKind(triggers[0]).IsNegative() && s.v.Matches(triggers[1], s.query) { //nolint:gosec // a kind was stored.
+		if market.TriggerKind(triggers[0]).IsNegative() && s.v.Matches(triggers[1], s.query) { // A kind was stored.
 			return true
 		}
 	}

@@ -67,7 +67,7 @@ func BenchmarkLarge(b *testing.B) {
 func heap() int64 {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	return int64(memory.HeapAlloc) //nolint:gosec // below 2^63.
+	return int64(memory.HeapAlloc) // Below 2^63.
 }
 
 // cpuNanos returns the CPU time of the process so far, user and system.

@@ -68,7 +68,7 @@ func (s *Scratch) prefilter() {
 		}
 		first := n
 		for at := range ids {
-			positions[n] = uint32(at) //nolint:gosec // at most ProductsMax.
+			positions[n] = uint32(at) // At most ProductsMax.
 			n += filter.MayContain(ids[at].Hash)
 		}
 		s.ends = append(s.ends, n)

@@ -22,7 +22,7 @@ func (s *Scratch) fillNeeded(f *BidExplanation, h *hit, b *market.BidRow, compet
 	against := s.against(h)
 	if against >= 0 {
 		w := s.winner(against)
-		f.AgainstRank, f.AgainstPrice, f.AgainstHi, f.AgainstLo = uint8(against+1), out.Winners[against].Price, w.hi, w.lo //nolint:gosec // at most SlotsMax.
+		f.AgainstRank, f.AgainstPrice, f.AgainstHi, f.AgainstLo = uint8(against+1), out.Winners[against].Price, w.hi, w.lo // At most SlotsMax.
 	}
 	if s.types != 0 && s.types&(1<<c.Charge) == 0 {
 		return // The bid would have added a charge type, which changes the weights of all bids.
@@ -79,7 +79,7 @@ func (s *Scratch) leastBid(h *hit, least uint64, b *market.BidRow, c *market.Cam
 		}
 	}
 	raised := *b
-	raised.Amount = int64(low) //nolint:gosec // at most MaxMicros.
+	raised.Amount = int64(low) // At most MaxMicros.
 	var amount uint64
 	var reason Reason
 	if b.Ad != 0 {
@@ -90,5 +90,5 @@ func (s *Scratch) leastBid(h *hit, least uint64, b *market.BidRow, c *market.Cam
 	if reason != passed || amount < least {
 		return 0
 	}
-	return money.Micros(low) //nolint:gosec // at most MaxMicros.
+	return money.Micros(low) // At most MaxMicros.
 }

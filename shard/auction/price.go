@@ -37,7 +37,7 @@ func (s *Scratch) price(rank int) money.Micros {
 	if c.charge == market.CPM {
 		amount = perImpression(amount, c.amount)
 	}
-	return money.Micros(amount) //nolint:gosec // at most the bid.
+	return money.Micros(amount) // At most the bid.
 }
 
 // perImpression converts a price for a thousand impressions to one for each: rounded up, but at most a thousandth of
@@ -98,5 +98,5 @@ func (s *Scratch) productOf(h *hit) *market.ProductRow {
 
 // minorUnit returns one minor unit of the currency in micros, which is the smallest price.
 func minorUnit(m *market.Marketplace) uint64 {
-	return uint64(money.PerMinor(min(m.CurrencyExponent, money.MaxExponent))) //nolint:gosec // positive.
+	return uint64(money.PerMinor(min(m.CurrencyExponent, money.MaxExponent)))
 }

@@ -206,7 +206,7 @@ func (r *randomMarket) change() {
 		c.left, c.wallet = r.balance(), r.balance()
 		c.slot.BudgetLeft.Store(int64(c.left))
 		c.slot.WalletBalance.Store(int64(c.wallet))
-		c.click = uint32(r.Uint64()>>33) >> r.IntN(31) //nolint:gosec // 31 bits; sometimes 0.
+		c.click = uint32(r.Uint64()>>33) >> r.IntN(31) // 31 bits; sometimes 0.
 		c.slot.ClickRate.Store(c.click)
 		c.pacing = 0
 		if r.IntN(3) == 0 {

@@ -35,12 +35,12 @@ func (s *Scratch) rank() {
 		for ; at > 0 && c.beats(s.bestOf(s.top[at-1])); at-- {
 			s.top[at] = s.top[at-1]
 		}
-		s.top[at] = uint32(i) //nolint:gosec // fewer hits than 2^32.
+		s.top[at] = uint32(i) // Fewer hits than 2^32.
 		h.inTop = true
 	}
 	s.ranked = n
 	for i, at := range s.top[:s.winners()] {
-		s.won[i] = uint32(s.hits[at].best) //nolint:gosec // ranked hits have a best one.
+		s.won[i] = uint32(s.hits[at].best) // Ranked hits have a best one.
 	}
 }
 

@@ -71,7 +71,7 @@ func (r *Request) Text(s Span) []byte {
 	if int(s.Off) < len(r.Body) {
 		return r.Body[s.Off : s.Off+s.Len]
 	}
-	off := s.Off - uint32(len(r.Body)) //nolint:gosec // bodies are at most 4 MiB.
+	off := s.Off - uint32(len(r.Body)) // Bodies are at most 4 MiB.
 	return r.Arena[off : off+s.Len]
 }
 

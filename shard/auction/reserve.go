@@ -16,7 +16,7 @@ type floorRule struct {
 func (s *Scratch) setFloors() {
 	s.floorRules = s.floorRules[:0]
 	for i, reserve := range s.settings.Reserve {
-		s.floors[i] = uint64(max(reserve, 0)) //nolint:gosec // not negative.
+		s.floors[i] = uint64(max(reserve, 0)) // Not negative.
 	}
 	rules := s.v.Floors(s.t.Marketplace)
 	for i := range rules {
@@ -24,7 +24,7 @@ func (s *Scratch) setFloors() {
 		if !s.applies(r) {
 			continue
 		}
-		amount := uint64(max(r.Amount, 0)) //nolint:gosec // not negative.
+		amount := uint64(max(r.Amount, 0)) // Not negative.
 		if r.Category == "" {
 			s.floors[r.Charge] = max(s.floors[r.Charge], amount)
 			continue

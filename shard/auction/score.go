@@ -66,7 +66,7 @@ func (s *Scratch) score() {
 	for i := range s.candidates {
 		c := &s.candidates[i]
 		s.setScore(c)
-		s.updateBest(&s.hits[c.hit], int32(i)) //nolint:gosec // fewer candidates than 2^31.
+		s.updateBest(&s.hits[c.hit], int32(i)) // Fewer candidates than 2^31.
 	}
 }
 

@@ -157,7 +157,7 @@ func (s *Scratch) run(i int, out *Result, seq uint64) {
 	} else {
 		for i := range s.hits {
 			if !s.hits[i].secondaryPair {
-				s.gateBids(uint32(i), out) //nolint:gosec // fewer hits than 2^32.
+				s.gateBids(uint32(i), out) // Fewer hits than 2^32.
 			}
 		}
 		s.gateExternalBids(out)

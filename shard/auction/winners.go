@@ -12,7 +12,7 @@ func (s *Scratch) award(out *Result) {
 	for rank := range s.winners() {
 		c := s.winner(rank)
 		w := out.addWinner()
-		w.Rank, w.Price = uint8(rank+1), s.price(rank) //nolint:gosec // at most SlotsMax.
+		w.Rank, w.Price = uint8(rank+1), s.price(rank) // At most SlotsMax.
 		if c.ad != 0 {
 			s.awardAd(out, w, c)
 		} else {
@@ -23,7 +23,7 @@ func (s *Scratch) award(out *Result) {
 		p.PlacementIndex = s.a.PlacementIndex
 		p.Price = w.Price
 		if c.campaign == 0 {
-			s.awardExternal(w, p, int(c.key&^externalKey)) //nolint:gosec // a position.
+			s.awardExternal(w, p, int(c.key&^externalKey)) // A position.
 		} else {
 			s.awardOwn(w, p, c, chargeProbability(c.charge, visibility, c.click))
 		}
@@ -65,7 +65,7 @@ func (s *Scratch) awardOwn(w *Winner, p *bidid.Payload, c *candidate, weight uin
 	p.Shard = ids.Shard(campaign.Shard)
 	p.Weight = weight
 	p.Campaign = campaign.Ordinal
-	p.Bid = uint32(c.key) //nolint:gosec // the low half is the ordinal.
+	p.Bid = uint32(c.key) // The low half is the ordinal.
 }
 
 // awardExternal fills an external winner. Its token names the product by a hash that, unlike the hashes of the tables,
@@ -79,7 +79,7 @@ func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 	}
 	p.External, p.ProductHash = true, hash
 	p.Charge = market.ChargeNone
-	p.Shard = ids.Shard(hash) //nolint:gosec // its low byte.
+	p.Shard = ids.Shard(hash) // Its low byte.
 	p.Weight = 0
 	p.Campaign, p.Bid = 0, 0
 }
@@ -105,7 +105,7 @@ func chargeProbability(charge market.ChargeType, visibility uint64, click uint32
 	if charge == market.CPA {
 		probability = share(probability, priorPurchase)
 	}
-	return uint16(min(probability>>16+1, 1<<16-1)) //nolint:gosec // at most 65535.
+	return uint16(min(probability>>16+1, 1<<16-1)) // At most 65535.
 }
 
 // countLosers counts the candidates that did not win: as Diversity those whose product won with another bid, as
@@ -125,6 +125,6 @@ func (s *Scratch) countLosers(out *Result) {
 	for _, at := range s.top[:won] {
 		sameProduct += int(s.hits[at].eligible) - 1
 	}
-	out.Lost[Diversity] += uint32(sameProduct)             //nolint:gosec // a count.
-	out.Lost[Outranked] += uint32(all - sameProduct - won) //nolint:gosec // a count.
+	out.Lost[Diversity] += uint32(sameProduct)             // A count.
+	out.Lost[Outranked] += uint32(all - sameProduct - won) // A count.
 }

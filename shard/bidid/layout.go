@@ -37,7 +37,7 @@ func putShared(b *[payloadLen]byte, p *Payload) {
 	binary.LittleEndian.PutUint16(b[2:], p.Marketplace)
 	binary.LittleEndian.PutUint16(b[4:], p.Node)
 	binary.LittleEndian.PutUint32(b[6:], p.Epoch)
-	put48(b[10:], uint64(p.IssuedMillis)) //nolint:gosec // after 1970.
+	put48(b[10:], uint64(p.IssuedMillis)) // After 1970.
 }
 
 // putOwn fills the second and third block.
@@ -57,7 +57,7 @@ func putOwn(b *[payloadLen]byte, p *Payload) {
 	}
 	binary.LittleEndian.PutUint16(b[36:], p.Variant)
 	binary.LittleEndian.PutUint16(b[38:], 0)
-	binary.LittleEndian.PutUint64(b[40:], uint64(p.Price)) //nolint:gosec // prices are not negative.
+	binary.LittleEndian.PutUint64(b[40:], uint64(p.Price)) // Prices are not negative.
 }
 
 // read decodes a payload and reports whether it is one that this version encodes.
@@ -67,7 +67,7 @@ func read(b *[payloadLen]byte) (Payload, bool) {
 		Marketplace:    binary.LittleEndian.Uint16(b[2:]),
 		Node:           binary.LittleEndian.Uint16(b[4:]),
 		Epoch:          binary.LittleEndian.Uint32(b[6:]),
-		IssuedMillis:   int64(get48(b[10:])), //nolint:gosec // 48 bits.
+		IssuedMillis:   int64(get48(b[10:])), // 48 bits.
 		Seq:            get48(b[16:]),
 		Rank:           b[22],
 		Charge:         market.ChargeType(b[23] & 3),
@@ -77,7 +77,7 @@ func read(b *[payloadLen]byte) (Payload, bool) {
 		PlacementIndex: b[25],
 		Weight:         binary.LittleEndian.Uint16(b[26:]),
 		Variant:        binary.LittleEndian.Uint16(b[36:]),
-		Price:          money.Micros(binary.LittleEndian.Uint64(b[40:])), //nolint:gosec // checked below.
+		Price:          money.Micros(binary.LittleEndian.Uint64(b[40:])), // Checked below.
 	}
 	if p.External {
 		p.ProductHash = binary.LittleEndian.Uint64(b[28:])
@@ -90,7 +90,7 @@ func read(b *[payloadLen]byte) (Payload, bool) {
 }
 
 func put48(b []byte, x uint64) {
-	binary.LittleEndian.PutUint32(b, uint32(x)) //nolint:gosec // the low half.
+	binary.LittleEndian.PutUint32(b, uint32(x)) // The low half.
 	binary.LittleEndian.PutUint16(b[4:], uint16(x>>32))
 }
 

@@ -28,7 +28,7 @@ func decode(dst *[tokenLen]byte, src []byte) bool {
 		a, b, c, d := sextet(src[j]), sextet(src[j+1]), sextet(src[j+2]), sextet(src[j+3])
 		bad |= (a | b | c | d) & 0xc0
 		x := uint(a)<<18 | uint(b)<<12 | uint(c)<<6 | uint(d)
-		dst[i], dst[i+1], dst[i+2] = byte(x>>16), byte(x>>8), byte(x) //nolint:gosec // bytes of x.
+		dst[i], dst[i+1], dst[i+2] = byte(x>>16), byte(x>>8), byte(x) // Bytes of x.
 	}
 	return bad == 0
 }

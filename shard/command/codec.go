@@ -77,7 +77,7 @@ func (d *Decoder) U64() uint64 {
 }
 
 // I64 reads eight bytes as a signed number.
-func (d *Decoder) I64() int64 { return int64(d.U64()) } //nolint:gosec // two's complement both ways.
+func (d *Decoder) I64() int64 { return int64(d.U64()) } // Two's complement both ways.
 
 // Uvarint reads a variable-length number.
 func (d *Decoder) Uvarint() uint64 {
@@ -154,7 +154,7 @@ func (d *Decoder) Bytes() []byte {
 	if n == 0 {
 		return nil
 	}
-	return d.next(int(n)) //nolint:gosec // at most len(rest).
+	return d.next(int(n)) // At most len(rest).
 }
 
 // Rest reads all remaining bytes. OWNERSHIP: the result aliases the input; it is not nil, even when empty.
@@ -187,7 +187,7 @@ func (d *Decoder) Count(size int) int {
 		d.Fail()
 		return 0
 	}
-	return int(n) //nolint:gosec // at most len(rest).
+	return int(n) // At most len(rest).
 }
 
 // Texts reads a list of strings; nil when empty.
@@ -230,7 +230,7 @@ func appendTexts(dst []byte, all []string) []byte {
 }
 
 func appendI64(dst []byte, v int64) []byte {
-	return binary.LittleEndian.AppendUint64(dst, uint64(v)) //nolint:gosec // two's complement both ways.
+	return binary.LittleEndian.AppendUint64(dst, uint64(v)) // Two's complement both ways.
 }
 
 // AppendMoney appends m so that Decoder.Money reads it.
@@ -239,4 +239,4 @@ func AppendMoney(dst []byte, m money.Micros) []byte { return appendI64(dst, int6
 // AppendMillis appends a time in Unix milliseconds so that Decoder.I64 reads it.
 func AppendMillis(dst []byte, millis int64) []byte { return appendI64(dst, millis) }
 
-func clampU32(n int) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) } //nolint:gosec // clamped.
+func clampU32(n int) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }

@@ -33,7 +33,7 @@ func AppendResult(dst []byte, r *Result) []byte {
 // ReadResult reads the answer to a management command. It returns ErrUnreadable for a malformed answer.
 func ReadResult(b []byte) (Result, error) {
 	d := NewDecoder(b)
-	r := Result{Refusal: Refusal(d.U8()), Index: int(uint32(d.Uvarint())), Balance: d.Money(), FirstOrdinal: d.U32()} //nolint:gosec // written from a uint32.
+	r := Result{Refusal: Refusal(d.U8()), Index: int(uint32(d.Uvarint())), Balance: d.Money(), FirstOrdinal: d.U32()} // Written from a uint32.
 	return r, d.Err()
 }
 
@@ -43,8 +43,8 @@ func AppendEventResults(dst []byte, all []EventResult) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(all)))
 	for i := range all {
 		dst = append(dst, byte(all[i].Outcome))
-		dst = binary.AppendUvarint(dst, uint64(all[i].Charged)) //nolint:gosec // charges are not negative.
-		dst = binary.AppendUvarint(dst, uint64(all[i].Clipped)) //nolint:gosec // clips are not negative.
+		dst = binary.AppendUvarint(dst, uint64(all[i].Charged)) // Charges are not negative.
+		dst = binary.AppendUvarint(dst, uint64(all[i].Clipped)) // Clips are not negative.
 	}
 	return dst
 }
@@ -59,8 +59,8 @@ func ReadEventResults(dst []EventResult, b []byte) ([]EventResult, error) {
 	for range d.Count(3) {
 		dst = append(dst, EventResult{
 			Outcome: Outcome(d.Enum(uint8(Outcomes))),
-			Charged: money.Micros(d.Uvarint()), //nolint:gosec // written from a Micros.
-			Clipped: money.Micros(d.Uvarint()), //nolint:gosec // written from a Micros.
+			Charged: money.Micros(d.Uvarint()), // Written from a Micros.
+			Clipped: money.Micros(d.Uvarint()), // Written from a Micros.
 		})
 	}
 	return dst, d.Err()

@@ -68,12 +68,12 @@ func valid(n uint64) bool {
 }
 
 // Resolution returns the fineness of a cell, 0 to 15.
-func (c Cell) Resolution() int { return int(c >> resolutionShift & 15) } //nolint:gosec // 4 bits.
+func (c Cell) Resolution() int { return int(c >> resolutionShift & 15) } // 4 bits.
 
 // Parent returns the cell of a coarser resolution that contains c. REQUIRES: resolution is from 0 to that of c.
 func (c Cell) Parent(resolution int) Cell {
 	rest := uint64(1)<<(digitBits*(digits-resolution)) - 1
-	return c&^(15<<resolutionShift) | Cell(resolution)<<resolutionShift | Cell(rest) //nolint:gosec // 0 to 15.
+	return c&^(15<<resolutionShift) | Cell(resolution)<<resolutionShift | Cell(rest) // 0 to 15.
 }
 
 // Contains reports whether d equals c or is a descendant of c.

@@ -72,7 +72,7 @@ func Parse(text string) (UUID, error) {
 func Mint(unixMillis int64, entropy [10]byte, shard Shard) UUID {
 	var u UUID
 	var t [8]byte
-	binary.BigEndian.PutUint64(t[:], uint64(unixMillis)<<16) //nolint:gosec // times are after 1970.
+	binary.BigEndian.PutUint64(t[:], uint64(unixMillis)<<16) // Times are after 1970.
 	copy(u[:6], t[:6])
 	copy(u[6:], entropy[:])
 	u[6] = u[6]&0x0f | 0x70
@@ -130,7 +130,7 @@ type Topology struct {
 }
 
 // GroupOf returns the data group that carries a shard.
-func (t Topology) GroupOf(s Shard) Group { return Group(1 + int(s)%t.DataGroups) } //nolint:gosec // at most 256.
+func (t Topology) GroupOf(s Shard) Group { return Group(1 + int(s)%t.DataGroups) } // At most 256.
 
 // Meta returns the group that carries marketplaces, keys and the catalog. With one data group, that group is also the
 // meta group.

@@ -88,14 +88,14 @@ func link(before Chain, seq uint64, body []byte) Chain {
 }
 
 func appendBody(dst []byte, l *Line) []byte {
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(l.Millis)) //nolint:gosec // two's complement both ways.
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(l.Millis)) // Two's complement both ways.
 	dst = append(dst, byte(l.Kind))
 	dst = binary.LittleEndian.AppendUint32(dst, l.Campaign)
 	dst = binary.LittleEndian.AppendUint32(dst, l.Bid)
 	dst = append(dst, l.Key[:]...)
 	dst = append(dst, l.Wallet[:]...)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(l.Price))   //nolint:gosec // two's complement both ways.
-	return binary.LittleEndian.AppendUint64(dst, uint64(l.Amount)) //nolint:gosec // two's complement both ways.
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(l.Price))   // Two's complement both ways.
+	return binary.LittleEndian.AppendUint64(dst, uint64(l.Amount)) // Two's complement both ways.
 }
 
 // ReadLine reads the stored form of line seq.
@@ -105,12 +105,12 @@ func ReadLine(seq uint64, b []byte) (Line, error) {
 	}
 	l := Line{
 		Seq:      seq,
-		Millis:   int64(binary.LittleEndian.Uint64(b)), //nolint:gosec // two's complement both ways.
+		Millis:   int64(binary.LittleEndian.Uint64(b)), // Two's complement both ways.
 		Kind:     LineKind(b[8]),
 		Campaign: binary.LittleEndian.Uint32(b[9:]),
 		Bid:      binary.LittleEndian.Uint32(b[13:]),
-		Price:    money.Micros(binary.LittleEndian.Uint64(b[49:])), //nolint:gosec // two's complement both ways.
-		Amount:   money.Micros(binary.LittleEndian.Uint64(b[57:])), //nolint:gosec // two's complement both ways.
+		Price:    money.Micros(binary.LittleEndian.Uint64(b[49:])), // Two's complement both ways.
+		Amount:   money.Micros(binary.LittleEndian.Uint64(b[57:])), // Two's complement both ways.
 	}
 	copy(l.Key[:], b[17:])
 	copy(l.Wallet[:], b[33:])

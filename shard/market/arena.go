@@ -41,7 +41,7 @@ func (a *bidArena) add(size uint32) uint32 {
 		a.chunks = append(a.chunks, make([]BidRow, max(bidChunkRows, size)))
 		a.free = 0
 	}
-	block := uint32(len(a.chunks)-1)<<bidChunkBits | a.free //nolint:gosec // BOUND: 2^32 rows.
+	block := uint32(len(a.chunks)-1)<<bidChunkBits | a.free // BOUND: 2^32 rows.
 	a.free += size
 	a.rows += int(size)
 	return block
@@ -52,7 +52,7 @@ func (a *bidArena) end() uint32 {
 	if len(a.chunks) == 0 {
 		return 0
 	}
-	return uint32(len(a.chunks)-1)<<bidChunkBits + min(a.free, bidChunkRows) //nolint:gosec // BOUND: 2^32 rows.
+	return uint32(len(a.chunks)-1)<<bidChunkBits + min(a.free, bidChunkRows) // BOUND: 2^32 rows.
 }
 
 // wasteful reports whether a third of the arena is waste.
@@ -94,9 +94,9 @@ func (a *wordArena) put(list []uint32) uint32 {
 		}
 		a.chunks = append(a.chunks, make([]uint32, max(wordChunkSize, need+a.free)))
 	}
-	ref := uint32((len(a.chunks)-1)<<wordChunkBits | a.free) //nolint:gosec // BOUND: 2^32 words.
+	ref := uint32((len(a.chunks)-1)<<wordChunkBits | a.free) // BOUND: 2^32 words.
 	into := a.chunks[len(a.chunks)-1][a.free:]
-	into[0] = uint32(len(list)) //nolint:gosec // lists have a few hundred words.
+	into[0] = uint32(len(list)) // Lists have a few hundred words.
 	copy(into[1:], list)
 	a.free += need
 	a.words += need
@@ -142,7 +142,7 @@ func (a *byteArena) put(text string) uint32 {
 		a.chunks = append(a.chunks, make([]byte, byteChunkSize))
 		a.free = 0
 	}
-	ref := uint32((len(a.chunks)-1)<<byteChunkBits | a.free) //nolint:gosec // BOUND: 4 GiB of texts.
+	ref := uint32((len(a.chunks)-1)<<byteChunkBits | a.free) // BOUND: 4 GiB of texts.
 	copy(a.chunks[len(a.chunks)-1][a.free:], text)
 	a.free += len(text)
 	return ref

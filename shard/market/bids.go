@@ -116,7 +116,7 @@ func (m *Market) appendBid(product uint32, row BidRow) {
 		free := min(r.Bids/2+1, math.MaxUint16)
 		block := m.bids.add(r.Bids + free)
 		copy(m.bids.at(block, r.Bids), m.bids.at(r.block, r.Bids))
-		r.block, r.freeRows = block, uint16(free) //nolint:gosec // bounded.
+		r.block, r.freeRows = block, uint16(free)
 	}
 	r.Bids++
 	r.freeRows--

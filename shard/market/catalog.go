@@ -46,13 +46,13 @@ func (m *Market) detail(marketplace uint16, p *Product) []uint32 {
 			list = append(list, c)
 		}
 	}
-	list[0] = uint32(len(list) - 1)                //nolint:gosec // at most 50, and the travel keys.
-	list = append(list, uint32(len(p.Attributes))) //nolint:gosec // at most 8 KiB of them.
+	list[0] = uint32(len(list) - 1)                // At most 50, and the travel keys.
+	list = append(list, uint32(len(p.Attributes))) // At most 8 KiB of them.
 	for _, texts := range [][]string{p.Attributes, p.Promotions} {
 		for _, text := range texts {
 			m.key = append(m.key[:0], text...)
 			hash := m.hash(seed, m.key)
-			list = append(list, uint32(hash), uint32(hash>>32)) //nolint:gosec // the two halves.
+			list = append(list, uint32(hash), uint32(hash>>32)) // The two halves.
 		}
 	}
 	m.words = list

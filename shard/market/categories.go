@@ -67,7 +67,7 @@ func (m *Market) rebuildWalk() {
 		for len(path) > 0 {
 			top := &path[len(path)-1]
 			if top.child == 0 {
-				from[top.category] = uint32(len(walk)) //nolint:gosec // at most n.
+				from[top.category] = uint32(len(walk)) // At most n.
 				walk = append(walk, top.category)
 			}
 			if kids := children[top.category]; int(top.child) < len(kids) {
@@ -75,7 +75,7 @@ func (m *Market) rebuildWalk() {
 				path = append(path, step{category: kids[top.child-1]})
 				continue
 			}
-			to[top.category] = uint32(len(walk)) //nolint:gosec // at most n.
+			to[top.category] = uint32(len(walk)) // At most n.
 			path = path[:len(path)-1]
 		}
 	}

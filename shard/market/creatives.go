@@ -144,7 +144,7 @@ func (m *Market) entity(campaign uint32, b *Bid) uint32 {
 	m.key = append(m.key, b.Target...)
 	i, known := m.ads.entities[string(m.key)]
 	if !known {
-		i = uint32(len(m.ads.entities)) //nolint:gosec // BOUND: fewer than 2^32 bids.
+		i = uint32(len(m.ads.entities)) // BOUND: fewer than 2^32 bids.
 		m.ads.entities[string(m.key)] = i
 	}
 	return i

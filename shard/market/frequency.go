@@ -102,7 +102,7 @@ func (t *exposureCounts) get(key uint64) uint32 {
 		e := &bucket[i]
 		if e.tag.Load() == key {
 			if count := e.count.Load(); e.tag.Load() == key {
-				return uint32(count) //nolint:gosec // the low half.
+				return uint32(count) // The low half.
 			}
 		}
 	}
@@ -115,8 +115,8 @@ func (t *exposureCounts) add(key uint64, last uint32) {
 	for i := range bucket {
 		e := &bucket[i]
 		if e.tag.Load() == key {
-			if count := e.count.Load(); uint32(count) < 1<<32-1 { //nolint:gosec // the low half.
-				e.count.Store(uint64(last)<<32 | uint64(uint32(count)+1)) //nolint:gosec // the low half.
+			if count := e.count.Load(); uint32(count) < 1<<32-1 { // The low half.
+				e.count.Store(uint64(last)<<32 | uint64(uint32(count)+1)) // The low half.
 			}
 			return
 		}
@@ -131,7 +131,7 @@ func (t *exposureCounts) add(key uint64, last uint32) {
 
 // periodNumber returns the number of the period of a local instant, as command.Periods numbers it.
 func periodNumber(p Period, localMillis int64) uint32 {
-	day := uint32(max(localMillis, 0) / (24 * 3600 * 1000)) //nolint:gosec // small.
+	day := uint32(max(localMillis, 0) / (24 * 3600 * 1000))
 	switch p {
 	case Weekly:
 		return (day + 3) / 7
@@ -145,5 +145,5 @@ func periodNumber(p Period, localMillis int64) uint32 {
 // monthOf returns year*12 + month of a day since 1970-01-01.
 func monthOf(day uint32) uint32 {
 	year, month, _ := time.Unix(int64(day)*24*60*60, 0).UTC().Date()
-	return uint32(year)*12 + uint32(month) //nolint:gosec // The year is at least 1970.
+	return uint32(year)*12 + uint32(month) // The year is at least 1970.
 }

@@ -45,7 +45,7 @@ func Hash(seed uint64, text []byte) uint64 {
 // HashShort is Hash for a text of 8 to 16 bytes, given by its first eight and its last eight. It is small enough to be
 // inlined where ids are read.
 func HashShort(seed, head, tail uint64, length int) uint64 {
-	return finish(seed, seed, head, tail, uint64(length)) //nolint:gosec // 8 to 16.
+	return finish(seed, seed, head, tail, uint64(length)) // 8 to 16.
 }
 
 // ShortKeys are the values that HashShort mixes into its two multiplications for one seed and one length, for code that
@@ -55,7 +55,7 @@ type ShortKeys [4]uint64
 
 // ShortKeysOf returns the ShortKeys of a seed and a length of 8 to 16 bytes.
 func ShortKeysOf(seed uint64, length int) ShortKeys {
-	return ShortKeys{seed ^ mixB, bits.RotateLeft64(seed, 32) ^ mixC, seed ^ mixA, uint64(length) ^ mixB} //nolint:gosec // 8 to 16.
+	return ShortKeys{seed ^ mixB, bits.RotateLeft64(seed, 32) ^ mixC, seed ^ mixA, uint64(length) ^ mixB} // 8 to 16.
 }
 
 func finish(seed, state, a, b, length uint64) uint64 {

@@ -15,7 +15,7 @@ func (m *Market) product(marketplace uint16, id string) uint32 {
 	}
 	i = m.products.add()
 	r := m.products.at(i)
-	r.Marketplace, r.key, r.keyLen = marketplace, m.texts.put(id), uint16(len(id)) //nolint:gosec // ids are short.
+	r.Marketplace, r.key, r.keyLen = marketplace, m.texts.put(id), uint16(len(id)) // Ids are short.
 	if jsonSafe(id) {
 		r.Flags = ProductIDJSONSafe
 	}
@@ -70,7 +70,7 @@ func (m *Market) category(marketplace uint16, id string) uint32 {
 	}
 	i = m.categories.add()
 	r := m.categories.at(i)
-	r.marketplace, r.key, r.keyLen = marketplace, m.texts.put(id), uint16(len(id)) //nolint:gosec // ids are short.
+	r.marketplace, r.key, r.keyLen = marketplace, m.texts.put(id), uint16(len(id)) // Ids are short.
 	r.parent = noCategory
 	m.dirty = true
 	if m.categories.table.full() {
@@ -124,7 +124,7 @@ func (m *Market) location(marketplace uint16, location string) uint32 {
 		cell:   cell,
 		hash:   m.hash(seedOf(m.seed, marketplace), m.key[2:]),
 		key:    m.texts.put(folded),
-		keyLen: uint16(len(folded)), //nolint:gosec // locations have at most 255 characters.
+		keyLen: uint16(len(folded)), // Locations have at most 255 characters.
 	}
 	m.locations.byKey[string(m.key)] = i
 	return i
@@ -137,7 +137,7 @@ func (m *Market) vendor(marketplace uint16, id string) uint32 {
 	if i, ok := m.vendors[string(m.key)]; ok {
 		return i
 	}
-	i := uint32(len(m.vendors) + 1) //nolint:gosec // BOUND: fewer than 2^31 vendors.
+	i := uint32(len(m.vendors) + 1) // BOUND: fewer than 2^31 vendors.
 	m.vendors[string(m.key)] = i
 	m.vendorIDs = append(m.vendorIDs, textOf(id))
 	return i

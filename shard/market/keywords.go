@@ -97,7 +97,7 @@ func (m *Market) word(marketplace uint16, word string) uint32 {
 		}
 	}
 	i := k.words.add()
-	*k.words.at(i) = wordRow{key: m.texts.put(word), keyLen: uint16(len(word)), marketplace: marketplace} //nolint:gosec // at most 64 characters.
+	*k.words.at(i) = wordRow{key: m.texts.put(word), keyLen: uint16(len(word)), marketplace: marketplace} // At most 64 characters.
 	if k.wordTable.full() {
 		m.growWords(i)
 	}
@@ -122,7 +122,7 @@ func (m *Market) postings(marketplace uint16, t Terms) (all []uint32) {
 	}
 	list := m.predicates.at(uint32(t & predicateMask))
 	for i := 1; i < len(list); i += 2 {
-		if kind := TriggerKind(list[i]); kind.IsKeyword() && !kind.IsNegative() { //nolint:gosec // a kind was stored.
+		if kind := TriggerKind(list[i]); kind.IsKeyword() && !kind.IsNegative() { // A kind was stored.
 			all = append(all, list[i+1])
 		}
 	}

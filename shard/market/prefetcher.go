@@ -27,7 +27,7 @@ func (a *Prefetcher) add(p unsafe.Pointer) {
 
 // Flush prefetches the collected lines and empties the collection.
 func (a *Prefetcher) Flush() {
-	prefetchLines(&a.lines[0], uintptr(a.n)) //nolint:gosec // At most aheadMax.
+	prefetchLines(&a.lines[0], uintptr(a.n)) // At most aheadMax.
 	a.n = 0
 }
 

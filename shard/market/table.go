@@ -44,7 +44,7 @@ const (
 
 func newTable(buckets int) *table {
 	return &table{
-		TagFilter: TagFilter{tags: make([]uint64, buckets), mask: uint64(buckets - 1)}, //nolint:gosec // positive.
+		TagFilter: TagFilter{tags: make([]uint64, buckets), mask: uint64(buckets - 1)},
 		entries:   make([]uint64, buckets*bucketStride),
 	}
 }
@@ -84,7 +84,7 @@ type TagFilter struct {
 func (s TagFilter) MayContain(hash uint64) int {
 	tags := atomic.LoadUint64(&s.tags[hash&s.mask])
 	match := (matches(tags, tagOf(hash)) + 1<<63 - 1) >> 63 // 1 if any tag matches, else 0.
-	return int(match | tags>>overflowBit(hash)&1)           //nolint:gosec // 0 or 1.
+	return int(match | tags>>overflowBit(hash)&1)           // 0 or 1.
 }
 
 // Words returns the words that MayContain reads: for a hash the word at index hash&mask. For the zero TagFilter it
@@ -109,7 +109,7 @@ func (s TagFilter) Same(t TagFilter) bool {
 // REQUIRES: all n hashes are in the allocation that first points into.
 func (s TagFilter) Prefetch(first *uint64, stride uintptr, n int) {
 	words, mask := s.Words()
-	prefetch(words, mask, first, stride, uintptr(max(n, 0))) //nolint:gosec // not negative.
+	prefetch(words, mask, first, stride, uintptr(max(n, 0))) // Not negative.
 }
 
 // probe iterates over the entries that may belong to one hash.
@@ -136,11 +136,11 @@ func (t *table) loadBucket(p *probe) {
 func (t *table) next(p *probe) (entry uint32, ok bool) {
 	for {
 		for p.left != 0 {
-			slot := uint64(bits.TrailingZeros64(p.left)) / 8 //nolint:gosec // 0 to 6.
+			slot := uint64(bits.TrailingZeros64(p.left)) / 8 // 0 to 6.
 			p.left &= p.left - 1
 			word := atomic.LoadUint64(&t.entries[p.bucket*bucketStride+slot])
 			if word>>32 == fingerprintOf(p.hash) {
-				return uint32(word), true //nolint:gosec // the low half.
+				return uint32(word), true // The low half.
 			}
 		}
 		if p.tags&overflowOf(p.hash) == 0 {
@@ -159,7 +159,7 @@ func (t *table) insert(hash uint64, entry uint32) {
 	}
 	for bucket := hash & t.mask; ; bucket = (bucket + 1) & t.mask {
 		tags := t.tags[bucket]
-		free := uint64(bits.TrailingZeros64(freeEntries(tags))) / 8 //nolint:gosec // 0 to 7.
+		free := uint64(bits.TrailingZeros64(freeEntries(tags))) / 8 // 0 to 7.
 		if free == bucketSlots {
 			atomic.StoreUint64(&t.tags[bucket], tags|overflowOf(hash))
 			continue
@@ -181,7 +181,7 @@ func (t *table) markHadBid(hash uint64, ordinal uint32) {
 		if entry&ordinalMask == ordinal {
 			at := p.bucket * bucketStride
 			for slot := range uint64(bucketSlots) {
-				if word := t.entries[at+slot]; uint32(word) == entry { //nolint:gosec // the low half.
+				if word := t.entries[at+slot]; uint32(word) == entry { // The low half.
 					atomic.StoreUint64(&t.entries[at+slot], word|hadBid)
 				}
 			}
@@ -197,7 +197,7 @@ func (t *table) markCollisions(hash uint64) bool {
 	for bucket := hash & t.mask; ; bucket = (bucket + 1) & t.mask {
 		tags := t.tags[bucket]
 		for left := matches(tags, tagOf(hash)); left != 0; left &= left - 1 {
-			slot := bucket*bucketStride + uint64(bits.TrailingZeros64(left))/8 //nolint:gosec // 0 to 6.
+			slot := bucket*bucketStride + uint64(bits.TrailingZeros64(left))/8 // 0 to 6.
 			if word := t.entries[slot]; word>>32 == fingerprintOf(hash) {
 				atomic.StoreUint64(&t.entries[slot], word|hashCollision)
 				found = true

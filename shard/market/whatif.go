@@ -44,7 +44,7 @@ func (m *Market) WhatIfView(s *WhatIf) *View {
 	balances.WalletBalance.Store(math.MaxInt64)
 	for i := range s.Bids {
 		b := s.Bids[i]
-		b.Ordinal = uint32(i) + 1 //nolint:gosec // at most 5,000.
+		b.Ordinal = uint32(i) + 1 // At most 5,000.
 		m.putBid(&c, &b)
 	}
 	var excluded uint32
@@ -65,7 +65,7 @@ func (m *Market) WhatIfView(s *WhatIf) *View {
 		*m.campaigns.edit(excluded, m.edition) = saved
 	}
 	for i := range s.Bids {
-		m.putBid(&c, &Bid{Ordinal: uint32(i) + 1, Target: s.Bids[i].Target, Creative: s.Bids[i].Creative, Deleted: true}) //nolint:gosec // as above.
+		m.putBid(&c, &Bid{Ordinal: uint32(i) + 1, Target: s.Bids[i].Target, Creative: s.Bids[i].Creative, Deleted: true}) // As above.
 	}
 	c.Active = false
 	m.putCampaign(&c)

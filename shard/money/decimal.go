@@ -146,9 +146,9 @@ func (d *decimal) micros() (Micros, error) {
 		return 0, ErrRange
 	}
 	if d.negative {
-		return -Micros(m), nil //nolint:gosec // m is at most MaxMicros.
+		return -Micros(m), nil // m is at most MaxMicros.
 	}
-	return Micros(m), nil //nolint:gosec // m is at most MaxMicros.
+	return Micros(m), nil // m is at most MaxMicros.
 }
 
 // roundsUp reports whether rounding half to even after keep digits goes away from zero. odd says that the last kept
@@ -209,7 +209,7 @@ func (d *decimal) fractionShort(shift uint) uint32 {
 	if 2*rest > denominator || 2*rest == denominator && m&1 == 1 {
 		m++
 	}
-	return uint32(m) //nolint:gosec // at most 2^30.
+	return uint32(m) // At most 2^30.
 }
 
 // double doubles the number 0.d₁d₂… in place and returns the carry over the point, 0 or 1.

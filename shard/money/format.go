@@ -29,7 +29,7 @@ func Minor(m Micros, exponent uint8) int64 {
 // reach the micro-unit. For other currencies further digits are truncated and not rounded, so that rounding the text
 // half up gives the result of Minor.
 func AppendMinorDecimal(dst []byte, m Micros, exponent uint8) []byte {
-	per := uint64(PerMinor(exponent)) //nolint:gosec // a power of ten.
+	per := uint64(PerMinor(exponent)) // A power of ten.
 	value := magnitude(int64(m))
 	for per > 10_000 {
 		per, value = per/10, value/10
@@ -50,7 +50,7 @@ func appendFixed(dst []byte, value, per uint64) []byte {
 	dst = append(dst, '.')
 	for rest != 0 {
 		per /= 10
-		dst = append(dst, '0'+byte(rest/per)) //nolint:gosec // one digit.
+		dst = append(dst, '0'+byte(rest/per)) // One digit.
 		rest %= per
 	}
 	return dst

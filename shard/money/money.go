@@ -61,14 +61,14 @@ func Mul(a Micros, n int64) (Micros, bool) {
 		return 0, false
 	}
 	if negative {
-		return -Micros(lo), true //nolint:gosec // lo is at most MaxMicros.
+		return -Micros(lo), true // lo is at most MaxMicros.
 	}
-	return Micros(lo), true //nolint:gosec // lo is at most MaxMicros.
+	return Micros(lo), true // lo is at most MaxMicros.
 }
 
 func magnitude(n int64) uint64 {
 	if n < 0 {
-		return -uint64(n) //nolint:gosec // two's complement negation is the magnitude.
+		return -uint64(n) // Two's complement negation is the magnitude.
 	}
 	return uint64(n)
 }

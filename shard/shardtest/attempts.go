@@ -32,8 +32,8 @@ func (g *Generator) attempt(s Step) Step {
 		return s
 	}
 	g.seq++
-	a := command.Attempt{Seen: m.Turn - uint64(min(int(m.Turn), g.choose(2, "on its way")*g.choose(3_000, "turns")))} //nolint:gosec // small.
-	binary.BigEndian.PutUint32(a.ID[:], uint32(g.seq))                                                                //nolint:gosec // small.
+	a := command.Attempt{Seen: m.Turn - uint64(min(int(m.Turn), g.choose(2, "on its way")*g.choose(3_000, "turns")))}
+	binary.BigEndian.PutUint32(a.ID[:], uint32(g.seq))
 	s.Name, s.Command = s.Name+", attempted", command.AppendAttempt(s.Command, a)
 	m.advanceTurn(1)
 	g.attempted = append(g.attempted, sentAttempt{s, a.Seen, m.Turn})

@@ -116,7 +116,7 @@ func (g *Generator) transfer() Step {
 }
 
 func (g *Generator) forget() Step {
-	f := command.ForgetEmptied{Marketplace: g.market(), Number: uint32(1 + g.choose(2, "number"))} //nolint:gosec // a handful.
+	f := command.ForgetEmptied{Marketplace: g.market(), Number: uint32(1 + g.choose(2, "number"))} // A handful.
 	f.Wallet = g.walletOf(f.Marketplace, g.vendor())
 	return Step{Name: "forget", Command: command.AppendForgetEmptied(nil, g.now, &f), Result: g.Model.Forget(&f)}
 }

@@ -83,7 +83,7 @@ func (s *script) run(words []string) ([]string, error) {
 		m := market.Marketplace{Ordinal: 1, PostPaid: args[0] == "post"}
 		return s.answer(words, command.AppendPutMarketplace(nil, now, &m))
 	case "feature":
-		level := command.Level(number64(args[0])) //nolint:gosec // a script's.
+		level := command.Level(number64(args[0])) // A script's.
 		return s.answer(words, command.AppendSetFeature(nil, now, command.SetFeature{Level: level}))
 	case "deposit":
 		a := command.AdjustWallet{

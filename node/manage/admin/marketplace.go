@@ -126,7 +126,7 @@ func createMarketplace(ctx context.Context, in *marketplaceCreateInput) (*madeOu
 		ExternalDemand: market.ExternalDemand{OwnValue: "gavel"},
 	}
 	if b.CurrencyExponent != nil {
-		m.CurrencyExponent = uint8(*b.CurrencyExponent) //nolint:gosec // at most 4.
+		m.CurrencyExponent = uint8(*b.CurrencyExponent) // At most 4.
 	}
 	if b.TimeZone != "" {
 		m.TimeZone = b.TimeZone

@@ -44,8 +44,8 @@ func marketRules(rules []SettingsReserveRule, exponent uint8) []market.ReserveRu
 			panic(fmt.Sprintf("the bounds of reserve prices (%d) must lie in those of money", x.Amount))
 		}
 		all = append(all, market.ReserveRule{
-			Charge: market.ChargeType(slices.Index(charges, x.ChargeType)), Amount: amount, //nolint:gosec // the schema has checked the word.
-			AnyFormat: x.AdFormat == "", Format: market.AdFormat(max(0, slices.Index(formats, x.AdFormat))), //nolint:gosec // as above.
+			Charge: market.ChargeType(slices.Index(charges, x.ChargeType)), Amount: amount, // The schema has checked the word.
+			AnyFormat: x.AdFormat == "", Format: market.AdFormat(max(0, slices.Index(formats, x.AdFormat))), // As above.
 			Place: x.PlacementID, Category: x.CategoryID,
 		})
 	}

@@ -139,7 +139,7 @@ func tooMany() error {
 func actionOf(word string) command.SegmentAction {
 	for i, w := range actions {
 		if w == word {
-			return command.SegmentAction(i) //nolint:gosec // three words.
+			return command.SegmentAction(i) // Three words.
 		}
 	}
 	return command.SegmentAdd // The default.

@@ -151,7 +151,7 @@ func entries(ctx context.Context, in *entriesInput) (*entriesOutput, error) {
 	for i := range all {
 		e := &all[i]
 		list[i] = Entry{
-			Line: int64(e.Seq), Kind: "transfer", Amount: wholeMinorUnits(e.Amount, exponent), RequestID: resource.UUID(e.Key).String(), //nolint:gosec // lines are fewer.
+			Line: int64(e.Seq), Kind: "transfer", Amount: wholeMinorUnits(e.Amount, exponent), RequestID: resource.UUID(e.Key).String(), // Lines are fewer.
 			Description: e.Description, CreatedAt: resource.Time(e.Millis),
 		}
 		if kind := entryKinds[e.Kind]; kind != "" {

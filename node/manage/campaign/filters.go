@@ -85,7 +85,7 @@ func millionths(d resource.Decimal) (uint32, bool) {
 	if !ok || !r.Mul(r, big.NewRat(market.MultiplierOne, 1)).IsInt() {
 		return 0, false
 	}
-	return uint32(r.Num().Uint64()), true //nolint:gosec // at most ten million.
+	return uint32(r.Num().Uint64()), true // At most ten million.
 }
 
 // exist checks that the segments exist.
@@ -158,7 +158,7 @@ func (d *document) hours() []uint16 {
 	}
 	hours := make([]uint16, len(d.Schedule.Hours))
 	for i, value := range d.Schedule.Hours {
-		hours[i] = uint16(value) //nolint:gosec // at most 1,000.
+		hours[i] = uint16(value) // At most 1,000.
 	}
 	return hours
 }

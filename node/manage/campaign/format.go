@@ -159,10 +159,10 @@ func (p *FormatProperties) creative() *market.Creative {
 			Content: compact(a.Content), TemplateID: canonical(a.JSONTemplateID),
 		}
 		if a.Dimensions != nil {
-			x.Dimensions = market.Dimensions{Width: uint32(a.Dimensions.Width), Height: uint32(a.Dimensions.Height)} //nolint:gosec // bounded.
+			x.Dimensions = market.Dimensions{Width: uint32(a.Dimensions.Width), Height: uint32(a.Dimensions.Height)}
 		}
 		if a.Size != nil {
-			x.Bytes = uint64(*a.Size) //nolint:gosec // not negative.
+			x.Bytes = uint64(*a.Size) // Not negative.
 		}
 		c.Assets = append(c.Assets, x)
 	}
@@ -205,7 +205,7 @@ func propertiesOf(format market.AdFormat, c *market.Creative) *FormatProperties 
 			x.Dimensions = &Dimensions{int64(a.Dimensions.Width), int64(a.Dimensions.Height)}
 		}
 		if a.Bytes != 0 {
-			x.Size = new(int64(a.Bytes)) //nolint:gosec // was one.
+			x.Size = new(int64(a.Bytes)) // Was one.
 		}
 		p.BannerAssets = append(p.BannerAssets, x)
 	}

@@ -120,7 +120,7 @@ func (s service) addRestriction(ctx context.Context, in *addRestrictionInput) (*
 		var entropy [10]byte
 		_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
 		d.Restrictions = append(d.Restrictions, restriction{
-			ID: ids.Mint(now, entropy, 0).String(), Type: uint8(in.Body.RestrictionTypeID), Limit: uint32(in.Body.Limit), //nolint:gosec // bounded.
+			ID: ids.Mint(now, entropy, 0).String(), Type: uint8(in.Body.RestrictionTypeID), Limit: uint32(in.Body.Limit),
 			CreatedMillis: now, UpdatedMillis: now,
 		})
 		return &d.Restrictions[len(d.Restrictions)-1], nil
@@ -136,7 +136,7 @@ func (s service) patchRestriction(ctx context.Context, in *patchRestrictionInput
 				continue
 			}
 			if in.Body.Limit != nil {
-				r.Limit = uint32(*in.Body.Limit) //nolint:gosec // bounded.
+				r.Limit = uint32(*in.Body.Limit)
 			}
 			if in.Body.Status != "" {
 				r.Inactive = in.Body.Status == "inactive"

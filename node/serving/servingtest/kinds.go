@@ -71,7 +71,7 @@ func (n *Node) campaignOf(ordinal uint32, format market.AdFormat, terms bool) *m
 
 func (n *Node) ad(c *market.Campaign, i int, kind market.TargetType, target string, creative *market.Creative) {
 	n.Market.PutBid(c, &market.Bid{
-		ID: ids.Mint(NowMillis, [10]byte{9}, 0), Ordinal: c.Ordinal<<8 + uint32(i) + 1, Target: target, TargetType: kind, Active: true, //nolint:gosec // A count.
+		ID: ids.Mint(NowMillis, [10]byte{9}, 0), Ordinal: c.Ordinal<<8 + uint32(i) + 1, Target: target, TargetType: kind, Active: true, // A count.
 		Amount: money.Micros(10_000 * (1 + i)), Creative: creative,
 	})
 }

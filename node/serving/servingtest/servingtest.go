@@ -94,7 +94,7 @@ func ProductID(i int) string { return fmt.Sprintf("p-%07d", i) }
 
 // Amount returns the amount of bid i for a click: 1 to 500 minor units, a pseudorandom function of i.
 func Amount(i int) money.Micros {
-	return money.Micros(10_000 * (1 + (uint64(i)*0x9e3779b97f4a7c15)>>32%500)) //nolint:gosec // At most 500 minor units.
+	return money.Micros(10_000 * (1 + (uint64(i)*0x9e3779b97f4a7c15)>>32%500)) // At most 500 minor units.
 }
 
 func (n *Node) addKeys() {
@@ -123,12 +123,12 @@ func (n *Node) fillMarket(s Spec) {
 	var campaign *market.Campaign
 	for i := range s.Bids {
 		if i%s.BidsPerCampaign == 0 {
-			campaign = n.campaign(uint32(i/s.BidsPerCampaign) + 1) //nolint:gosec // A count.
+			campaign = n.campaign(uint32(i/s.BidsPerCampaign) + 1) // A count.
 		}
 		id := ProductID(i)
 		n.Market.PutProduct(Marketplace, &market.Product{ID: id, Active: true, Quality: market.QualityOne, Price: CatalogPrice})
 		n.Market.PutBid(campaign, &market.Bid{
-			ID: ids.Mint(NowMillis, [10]byte{1}, 0), Ordinal: uint32(i) + 1, Target: id, Active: true, //nolint:gosec // A count.
+			ID: ids.Mint(NowMillis, [10]byte{1}, 0), Ordinal: uint32(i) + 1, Target: id, Active: true, // A count.
 			Amount:   Amount(i),
 			Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: id}, {Kind: market.TriggerCategories, Value: id}},
 		})
@@ -154,7 +154,7 @@ func (n *Node) put(c *market.Campaign) {
 
 func (n *Node) campaignValue(ordinal uint32) *market.Campaign {
 	return &market.Campaign{
-		ID:      ids.Mint(NowMillis, [10]byte{2, 3, byte(ordinal >> 16), byte(ordinal >> 8), byte(ordinal)}, ids.Shard(ordinal)), //nolint:gosec // Any shard.
+		ID:      ids.Mint(NowMillis, [10]byte{2, 3, byte(ordinal >> 16), byte(ordinal >> 8), byte(ordinal)}, ids.Shard(ordinal)), // Any shard.
 		Ordinal: ordinal, Group: 1, Marketplace: Marketplace, VendorID: fmt.Sprintf("vendor-%d", ordinal),
 		Charge: market.CPC, Active: true, Status: market.Approved,
 	}
