@@ -39,6 +39,7 @@ const (
 	OpPatchBid          // Changes members of one bid.
 	OpPatchProducts     // Changes members of products, all or nothing.
 	OpMarkVendors       // Says in the group of vendors that the catalog does not have them any more, or has them again.
+	OpForgetNotices     // Deletes stored notices whose deliveries are stored.
 )
 
 // Advance advances a group's clock. Periods lists the current local budget periods of marketplaces; a period never goes

@@ -34,6 +34,7 @@ type Command struct {
 	NowMillis int64   // The proposer's clock in Unix milliseconds.
 	Attempted bool    // The command is an attempt.
 	Attempt   Attempt // Set if Attempted.
+	Notice    *Notice // Nil for none.
 	body      []byte
 }
 
@@ -52,12 +53,18 @@ func Open(cmd []byte) (Command, error) {
 		Needs:     needs,
 		Count:     binary.LittleEndian.Uint32(cmd[4:]),
 		NowMillis: int64(binary.LittleEndian.Uint64(cmd[8:])), //nolint:gosec // two's complement both ways.
-		Attempted: cmd[2] == flagAttempt,
+		Attempted: cmd[2]&flagAttempt != 0,
 		body:      cmd[HeaderLen:],
 	}
 	if c.Attempted {
 		var ok bool
 		if c.body, c.Attempt, ok = splitAttempt(c.body); !ok {
+			return Command{}, ErrUnreadable
+		}
+	}
+	if cmd[2]&flagNotice != 0 {
+		var ok bool
+		if c.body, c.Notice, ok = splitNotice(c.body); !ok {
 			return Command{}, ErrUnreadable
 		}
 	}

@@ -37,10 +37,13 @@ const (
 	// LevelCampaignRules lets the state machine refuse what costs money without bounds: a CPA campaign without a total budget, and a
 	// campaign of a vendor that is not in the catalog any more (vendors.go).
 	LevelCampaignRules
+	// LevelNotices lets commands about campaigns and bids carry the notice to a webhook, which is stored with the change
+	// (notice.go).
+	LevelNotices
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelCampaignRules
+const LevelNewest = LevelNotices
 
 // encodings holds, for each command and each version of its encoding from 1 on, the level from which it may be used.
 // Append only: an encoding that was ever used must be readable for ever.
@@ -53,7 +56,7 @@ var encodings = [...][]Level{
 	OpSetFeature: {LevelNone}, OpStageSegment: {LevelAds}, OpCommitSegment: {LevelAds},
 	OpOpenAccount: {LevelWallets}, OpTransfer: {LevelWallets}, OpForgetEmptied: {LevelWallets},
 	OpPatchBid: {LevelVersions}, OpPatchProducts: {LevelVersions},
-	OpMarkVendors: {LevelCampaignRules},
+	OpMarkVendors: {LevelCampaignRules}, OpForgetNotices: {LevelNotices},
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.
@@ -71,15 +74,19 @@ func needsOf(cmd []byte) (needs Level, known bool) {
 		return 0, false
 	}
 	flags := binary.LittleEndian.Uint16(cmd[2:])
-	if flags != 0 && (flags != flagAttempt || !Op(op).mayBeAttempt()) {
+	attempt, notice := flags&flagAttempt != 0, flags&flagNotice != 0
+	if flags&^(flagAttempt|flagNotice) != 0 || attempt && !Op(op).mayBeAttempt() || notice && !Op(op).mayCarryNotice() {
 		return 0, false
 	}
 	if Op(op) == OpSetFeature && len(cmd) == HeaderLen+2 && Level(binary.LittleEndian.Uint16(cmd[HeaderLen:])) > LevelNewest {
 		return 0, false
 	}
 	needs = encodings[op][version-1]
-	if flags == flagAttempt {
+	if attempt {
 		needs = max(needs, LevelAttempts)
+	}
+	if notice {
+		needs = max(needs, LevelNotices)
 	}
 	return needs, true
 }
