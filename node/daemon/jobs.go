@@ -35,10 +35,12 @@ func (n *node) startJobs() {
 		sweeper.ShouldSweep = func() bool { return true }
 	}
 	money := &jobs.MoneyRecovery{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Now: time.Now, Log: n.log, Observe: func(all []jobs.TransitSummary) { n.transit.Store(&all) }}
+	notices := &jobs.NoticeMover{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log}
 	var others sync.WaitGroup
 	others.Go(func() { sweeper.Run(ctx) })
 	others.Go(func() { n.pruneAudit(ctx, leads) })
 	others.Go(func() { money.Run(ctx) })
+	others.Go(func() { notices.Run(ctx) })
 	n.push("jobs", func(context.Context) error {
 		stop()
 		runner.Close()

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -78,7 +77,6 @@ type Tenant interface {
 	template.Store
 	user.Store
 	webhook.Store
-	Notifier
 }
 
 var _ Tenant = store.Tenant{}
@@ -142,10 +140,8 @@ type Server struct {
 	proxies proxies
 	limits  *limiter
 	answers *answerCache
-	// notified are the operations that webhooks are notified of.
-	notified map[string]store.Channel
-	assets   *asset.Service
-	offsite  *offsite.Service
+	assets  *asset.Service
+	offsite *offsite.Service
 }
 
 // connectionsMax is how many connections are served at the same time. BOUND: each holds about 20 KiB.
@@ -215,12 +211,6 @@ func (s *Server) mountAgencies() error {
 		}
 	}
 	agency.Register(s.api, areas)
-	s.notified = maps.Clone(notified)
-	for _, area := range areas {
-		s.notified["create"+agency.Name(area)] = store.ChannelCampaignCreate
-		s.notified["patch"+agency.Name(area)] = store.ChannelCampaignUpdate
-		s.notified["delete"+agency.Name(area)] = store.ChannelCampaignDelete
-	}
 	return nil
 }
 

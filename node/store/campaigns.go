@@ -35,8 +35,7 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 	defer release()
 	t.assignIDs(ctx, c.ID, bids, now)
 	cmd := command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: *c, Bids: bids})
-	_, err = t.propose(ctx, c.Group, cmd)
-	return err
+	return t.proposeNoticed(ctx, c.Group, cmd, func() (Noticed, error) { return Noticed{Campaign: c}, nil })
 }
 
 // checkExternalID returns ErrAlreadyExists when a campaign of any group has the external id. The state machine checks only the
@@ -118,8 +117,8 @@ func dependentMembers(p *command.PatchCampaign) (members uint16) {
 // for another marketplace's campaign, ErrWrongState for a terminated one.
 func (t Tenant) PatchCampaign(ctx context.Context, p *command.PatchCampaign) error {
 	p.Marketplace = t.marketplace
-	_, err := t.propose(ctx, t.groupOfCampaign(p.Campaign), command.AppendPatchCampaign(nil, t.now(), p))
-	return err
+	cmd := command.AppendPatchCampaign(nil, t.now(), p)
+	return t.proposeNoticed(ctx, t.groupOfCampaign(p.Campaign), cmd, func() (Noticed, error) { return t.aboutPatch(ctx, p) })
 }
 
 func (t Tenant) groupOfCampaign(id ids.UUID) ids.Group {
@@ -152,8 +151,7 @@ func (t Tenant) PatchBid(ctx context.Context, p *command.PatchBid) error {
 		return err
 	}
 	if merges {
-		_, err := t.propose(ctx, g, command.AppendPatchBid(nil, t.now(), p))
-		return err
+		return t.proposeNoticed(ctx, g, command.AppendPatchBid(nil, t.now(), p), aboutBids(p.Campaign, p.Bid))
 	}
 	b, err := t.Bid(ctx, p.Campaign, p.Bid)
 	if err != nil {
@@ -166,8 +164,8 @@ func (t Tenant) PatchBid(ctx context.Context, p *command.PatchBid) error {
 
 func (t Tenant) putBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {
 	p := command.PutBids{Campaign: campaign, Marketplace: t.marketplace, Bids: bids}
-	_, err := t.propose(ctx, t.groupOfCampaign(campaign), command.AppendPutBids(nil, t.now(), &p))
-	return err
+	cmd := command.AppendPutBids(nil, t.now(), &p)
+	return t.proposeNoticed(ctx, t.groupOfCampaign(campaign), cmd, aboutBids(campaign, idsOf(bids)...))
 }
 
 // Campaign returns a campaign of this marketplace, terminated or not, or ErrNotFound.
