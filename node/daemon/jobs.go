@@ -20,7 +20,7 @@ func (n *node) startJobs() {
 	out := outbound.New(n.cfg.Webhooks.Development)
 	runner := &jobs.Runner{
 		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
-		Workers: []jobs.Worker{jobs.UploadWorker(), n.offsite().Worker(), jobs.DeliveryWorker(out, time.Now, n.log)},
+		Workers: []jobs.Worker{jobs.UploadWorker(), n.offsite().Worker(), jobs.DeliveryWorker(out, time.Now, n.log), jobs.AnswerWorker()},
 	}
 	if mailJobs, configured := n.mailQueue(); configured {
 		runner.Workers = append(runner.Workers, mailJobs)

@@ -77,6 +77,7 @@ type Tenant interface {
 	template.Store
 	user.Store
 	webhook.Store
+	Answers
 }
 
 var _ Tenant = store.Tenant{}
@@ -139,7 +140,7 @@ type Server struct {
 	api     huma.API
 	proxies proxies
 	limits  *limiter
-	answers *answerCache
+	running *inFlight
 	assets  *asset.Service
 	offsite *offsite.Service
 }
@@ -161,7 +162,7 @@ func New(c Config, d Deps) (*Server, error) {
 	c.Connections = cmp.Or(c.Connections, connectionsMax)
 	s := &Server{
 		config: c, deps: d, routes: newRoutes(), proxies: trusted,
-		limits: newLimiter(), answers: newAnswerCache(),
+		limits: newLimiter(), running: newInFlight(),
 	}
 	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
 	s.assets = &asset.Service{

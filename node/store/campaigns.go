@@ -138,7 +138,31 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 	}
 	defer release()
 	t.assignIDs(ctx, campaign, bids, t.now())
+	if repeated, err := t.findAdded(ctx, campaign, bids); repeated || err != nil {
+		return err
+	}
 	return t.putBids(ctx, campaign, bids)
+}
+
+// findAdded reports whether a request with an idempotency key has added the bids before, and sets them to what is stored: adding
+// them again would undo later changes.
+func (t Tenant) findAdded(ctx context.Context, campaign ids.UUID, bids []market.Bid) (bool, error) {
+	if ctx.Value(idSequenceKey{}) == nil {
+		return false, nil
+	}
+	for i := range bids {
+		stored, err := t.Bid(ctx, campaign, bids[i].ID)
+		switch {
+		case errors.Is(err, ErrNotFound) && i == 0:
+			return false, nil
+		case errors.Is(err, ErrNotFound): // It was deleted later.
+			continue
+		case err != nil:
+			return false, err
+		}
+		bids[i] = stored
+	}
+	return len(bids) > 0, nil
 }
 
 // PatchBid changes members of a bid, or deletes it. Members that the patch does not name keep the values that they have when it is

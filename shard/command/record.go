@@ -77,4 +77,5 @@ const (
 	RecordSegment
 	RecordSegmentIndex
 	RecordMarketplace // The highest assigned ordinal of a marketplace.
+	RecordAnswer      // The sealed answer to a request with an Idempotency-Key.
 )

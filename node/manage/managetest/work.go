@@ -30,8 +30,11 @@ func (w *Environment) reportJob(ctx context.Context, marketplace uint16, job ids
 func (w *Environment) Runner() *jobs.Runner {
 	return &jobs.Runner{
 		Store: w.Store, Leader: func() bool { return true }, Marketplaces: func() []uint16 { return []uint16{Main, Other} },
-		Log:     slog.New(slog.NewTextHandler(&w.log, nil)),
-		Workers: []jobs.Worker{jobs.UploadWorker(), w.Offsite.Worker(), jobs.DeliveryWorker(outbound.New(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil)))},
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
+		Workers: []jobs.Worker{
+			jobs.UploadWorker(), w.Offsite.Worker(), jobs.AnswerWorker(),
+			jobs.DeliveryWorker(outbound.New(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil))),
+		},
 	}
 }
 
