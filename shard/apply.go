@@ -41,7 +41,12 @@ func (m *Machine) applyManaged(c *command.Command) []byte {
 	if c.Op == command.OpCommitSegment {
 		return m.applyCommitSegment(c)
 	}
-	return answer(m.manage(c))
+	m.repeated = false
+	r := m.manage(c)
+	if c.Notice != nil && r.Refusal == command.Done && !m.repeated {
+		m.storeNotice(c.Notice)
+	}
+	return answer(r)
 }
 
 func answer(r command.Result) []byte { return command.AppendResult(make([]byte, 0, 16), &r) }
@@ -92,6 +97,8 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.data(), c, command.ReadTransfer, m.transfer)
 	case command.OpForgetEmptied:
 		return applyIfCarried(m.data(), c, command.ReadForgetEmptied, m.forgetEmptied)
+	case command.OpForgetNotices:
+		return applyIfCarried(m.data(), c, command.ReadForgetNotices, m.forgetNotices)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

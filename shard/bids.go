@@ -52,6 +52,7 @@ func (m *Machine) putBids(p *command.PutBids) command.Result {
 	if why != command.Done {
 		return refused(why, index)
 	}
+	m.repeated = true // Unless a bid is new.
 	before := c.bids
 	for i := range p.Bids {
 		b := &p.Bids[i]
@@ -59,6 +60,7 @@ func (m *Machine) putBids(p *command.PutBids) command.Result {
 			m.replaceBid(c, old, b)
 		} else {
 			m.addBid(c, b)
+			m.repeated = false
 		}
 	}
 	if c.bids != before {

@@ -17,6 +17,7 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 		if old.Marketplace != c.Marketplace || old.VendorID != c.VendorID {
 			return refused(command.AlreadyExists, 0)
 		}
+		m.repeated = true
 		return command.Result{FirstOrdinal: old.firstBid}
 	}
 	if c.ID.IsZero() || !isID(c.VendorID) || len(c.ExternalID) > textMax ||
@@ -92,6 +93,7 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	}
 	if c.Status == market.Terminated {
 		if p.Status != nil && *p.Status == market.Terminated {
+			m.repeated = true
 			return command.Result{}
 		}
 		return refused(command.WrongState, 0)

@@ -52,7 +52,8 @@ const (
 	tableEmptied        = 0x22 // marketplace u16, wallet id, number u32 -> time; until the notice to the vendor is stored (ForgetEmptied).
 	tableUnknown        = 0x23 // marketplace u16, day u32, product -> nothing.
 	tableVendorMark     = 0x24 // marketplace u16, vendor -> deletion id, of a vendor that the catalog lost.
-	tableEnd            = 0x25
+	tableNotice         = 0x25 // marketplace u16, notice id -> value, until its delivery is stored (ForgetNotices).
+	tableEnd            = 0x26
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }

@@ -116,7 +116,7 @@ var keyLens = [tableEnd]int{
 	tableState: 1, tablePeriods: 3, tableMarketplace: 3, tableSecrets: 1, tableWallet: 17, tableAdjust: 21,
 	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
 	tableAttempt:  9,
-	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23,
+	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -204,6 +204,9 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 	case tableVendorMark:
 		_ = d.UUID()
 		return d.Err()
+	case tableNotice:
+		m.tenant(binary.BigEndian.Uint16(rest)).noticeBytes += len(value)
+		return nil
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

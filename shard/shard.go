@@ -74,6 +74,7 @@ type Machine struct {
 	publishedDigest atomic.Uint64
 	written         bool // The batch changed something.
 	changed         bool // The feed received something that is not yet published to auctions.
+	repeated        bool // The command is the repeat of a creation or of an end, and made no change.
 
 	overlay  map[string][]byte // Cold records written by the batch; nil means deleted.
 	counts   map[countKey]int  // Number of records by kind, marketplace and class.
@@ -121,6 +122,7 @@ type tenant struct {
 	postPaid     bool
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
+	noticeBytes  int  // Bytes of its stored notices.
 }
 
 // campaign is a campaign with its money.

@@ -46,7 +46,7 @@ func Create(ctx context.Context, st Creator, d *Draft) error {
 	if err := d.check(ctx, st); err != nil {
 		return err
 	}
-	return created(st.CreateCampaign(ctx, &d.Campaign, d.Bids))
+	return created(st.CreateCampaign(Notifying(ctx, store.ChannelCampaignCreate), &d.Campaign, d.Bids))
 }
 
 // CreateShop is Create for the campaign of a vendor's shop, of which one runs at a time: store.ErrAlreadyExists while

@@ -30,7 +30,7 @@ type Changes struct {
 // when members break rules, ErrTerminated, ErrReviewed, ErrVendorDeleted, errors of Sees and Complete, or an error of
 // store.Tenant.ChangeCampaign.
 func Patch(ctx context.Context, st store.Tenant, id ids.UUID, c *Changes) error {
-	return refused(st.ChangeCampaign(ctx, id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
+	return refused(st.ChangeCampaign(Notifying(ctx, store.ChannelCampaignUpdate), id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
 		return c.check(ctx, st, now)
 	}))
 }
@@ -96,5 +96,6 @@ func Delete(ctx context.Context, st store.Tenant, id ids.UUID, by string, sees f
 			return err
 		}
 	}
-	return st.PatchCampaign(ctx, &command.PatchCampaign{Campaign: id, Status: new(market.Terminated), StatusUpdatedBy: &by})
+	p := command.PatchCampaign{Campaign: id, Status: new(market.Terminated), StatusUpdatedBy: &by}
+	return st.PatchCampaign(Notifying(ctx, store.ChannelCampaignDelete), &p)
 }

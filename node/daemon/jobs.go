@@ -20,7 +20,7 @@ func (n *node) startJobs() {
 	out := delivery.NewClient(n.cfg.Webhooks.Development)
 	runner := &jobs.Runner{
 		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
-		Workers: []jobs.Worker{jobs.UploadWorker(), n.offsite().Worker(), jobs.DeliveryWorker(out, time.Now, n.log)},
+		Workers: []jobs.Worker{jobs.UploadWorker(), n.offsite().Worker(), jobs.DeliveryWorker(out, time.Now, n.log), jobs.AnswerWorker()},
 	}
 	if mailJobs, configured := n.mailQueue(); configured {
 		runner.Workers = append(runner.Workers, mailJobs)
@@ -35,10 +35,12 @@ func (n *node) startJobs() {
 		sweeper.ShouldSweep = func() bool { return true }
 	}
 	money := &jobs.MoneyRecovery{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Now: time.Now, Log: n.log, Observe: func(all []jobs.TransitSummary) { n.transit.Store(&all) }}
+	notices := &jobs.NoticeMover{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log}
 	var others sync.WaitGroup
 	others.Go(func() { sweeper.Run(ctx) })
 	others.Go(func() { n.pruneAudit(ctx, leads) })
 	others.Go(func() { money.Run(ctx) })
+	others.Go(func() { notices.Run(ctx) })
 	n.push("jobs", func(context.Context) error {
 		stop()
 		runner.Close()

@@ -58,6 +58,7 @@ func TestWebhooksOfAllEntryPoints(t *testing.T) {
 
 func notices(t *testing.T, w *managetest.Environment) int {
 	t.Helper()
+	w.Notices().Round(t.Context())
 	all, err := w.Store.Tenant(managetest.Main).DueTasks(t.Context(), store.TaskDelivery, 100)
 	if err != nil {
 		t.Fatal(err)

@@ -2,52 +2,54 @@ package manage
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
+	"maps"
 	"net/http"
+	"strings"
 	"sync"
-	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Bounds of the stored answers to POSTs.
-const (
-	answerKeyMax   = 64             // BOUND: characters of an Idempotency-Key. It is the interface's.
-	answerLifetime = 24 * time.Hour // BOUND: how long an answer is stored. It is the interface's.
-	answersMax     = 10_000         // BOUND: stored answers; the oldest is dropped first.
-	answerBytesMax = 64 << 20       // BOUND: bytes of all stored bodies together.
-)
-
-// answerCache stores the answers to POSTs with an Idempotency-Key. A repeat with the same body gets the same answer and changes
-// nothing, and one with another body is refused.
+// A repeat of a POST with an Idempotency-Key and the same body gets the answer of the first request and changes nothing, on
+// whatever node and after a restart; one with another body is refused. Two things make it so.
 //
-// The cache belongs to this node and ends with the process. The ids outlive it: the ids of everything that a request with an
-// Idempotency-Key creates or books follow from key and request (store.WithIdempotencyKey), so a repeat after a restart, or after
-// an unknown outcome, finds its own campaign and books a deposit once. API keys are the exception: their text must be random, so
-// a repeat after a restart makes another key. Refusals are stored as well; answers of 500 and above are not, so that a repeat tries
-// again.
-type answerCache struct {
-	mu    sync.Mutex
-	byKey map[answerKey]*cachedAnswer
-	order []answerKey // Oldest first.
-	bytes int
+// Whatever a request creates or books has ids that follow from key and request (store.WithIdempotencyKey), and so do the texts of
+// API keys (store.WithSecretSeed). The command that creates it is recognised as a repeat by the state machine, so a repeat finds
+// its own campaign and its own API key, and books a deposit once, whenever the first request stopped.
+//
+// The answer is stored after the change, in the replicated state (store.PutAnswer). Answers contain secrets, such as new API
+// keys, so they are encrypted, with a key that follows from a secret of the cluster, the caller's own API key, the
+// Idempotency-Key and the request. The cluster stores neither of the latter three, so a stolen backup does not open an answer,
+// and an answer that does not open belongs to another request.
+//
+// Refusals are stored as well; answers of 500 and above are not, so that a repeat tries again. Two different requests with one
+// key at the same moment on two nodes may both be carried out.
+const (
+	answerKeyMax  = 64       // BOUND: characters of an Idempotency-Key. It is the interface's.
+	answerBodyMax = 16 << 10 // BOUND: bytes of a stored body. A request with a longer answer is carried out again when it is repeated.
+)
+
+// storedAnswer is an answer as it is encrypted.
+type storedAnswer struct {
+	Status int // 0 when the body was too long to be stored.
+	Header http.Header
+	Body   []byte
 }
 
-type answerKey struct{ apiKey, text string }
-
-// cachedAnswer is one stored answer. LOCKS: mu is held while the request runs, so that a repeat at the same moment waits.
-type cachedAnswer struct {
-	mu      sync.Mutex
-	request [sha256.Size]byte
-	expires time.Time
-	answer  *bufferedResponse // Nil while the first request runs, or when its answer must not be stored.
-	size    int               // Bytes of the answer, as counted in answerCache. LOCKS: answerCache.mu.
+// idempotent is a request with an Idempotency-Key.
+type idempotent struct {
+	id   ids.UUID // Of its answer, by caller and Idempotency-Key.
+	seal [32]byte // The key of its answer.
 }
-
-func newAnswerCache() *answerCache { return &answerCache{byKey: map[answerKey]*cachedAnswer{}} }
 
 // serveIdempotent serves a request, or repeats the answer that an equal request got.
 func (s *Server) serveIdempotent(a *bufferedResponse, r *http.Request, body []byte) {
@@ -61,31 +63,60 @@ func (s *Server) serveIdempotent(a *bufferedResponse, r *http.Request, body []by
 		s.refuse(a, apierr.BadRequest, "Idempotency-Key must have at most 64 characters")
 		return
 	}
-	caller := resource.CallerOf(r.Context())
-	key := answerKey{caller.KeyID + caller.Vendor, text} // All ids of keys have the same length, so the text is unambiguous.
-	request := fingerprint(r, body)
-	known := s.answers.find(key, request, s.deps.Now())
-	known.mu.Lock()
-	defer known.mu.Unlock()
+	x, ctx := s.identifyRepeats(r, text, body)
+	defer s.running.enter(x.id)()
+	answers := resource.Tenant(r.Context())
+	known, err := answers.Answer(r.Context(), x.id)
 	switch {
-	case known.request != request:
-		s.refuse(a, apierr.InvalidOperation, "this Idempotency-Key was used with another request")
-	case known.answer != nil:
-		known.answer.copyTo(a)
-	default:
-		s.serve(a, r.WithContext(store.WithIdempotencyKey(r.Context(), seed(key, request))))
-		if a.status < http.StatusInternalServerError {
-			known.answer = newBufferedResponse()
-			a.copyTo(known.answer)
-			s.answers.account(key, known, a.body.Len())
+	case err == nil:
+		if stored, own := x.open(known); !own {
+			s.refuse(a, apierr.InvalidOperation, "this Idempotency-Key was used with another request")
+			return
+		} else if stored.Status != 0 {
+			stored.writeTo(a)
+			return
 		}
+	case !errors.Is(err, store.ErrNotFound):
+		s.refuse(a, apierr.ServiceUnavailable, "")
+		return
+	}
+	s.serve(a, r.WithContext(ctx))
+	if a.status >= http.StatusInternalServerError || r.Context().Err() != nil {
+		return
+	}
+	first, err := answers.PutAnswer(context.WithoutCancel(r.Context()), x.id, sealed(x.seal, x.id, encode(a)))
+	if err != nil { // The change is made, so its answer is sent. A repeat finds the change by its ids.
+		s.deps.Log.Warn("answer_not_stored", slog.String("operation", s.routes.of(r).operation), slog.Any("err", err))
+		return
+	}
+	if stored, own := x.open(first); own && stored.Status != 0 { // Of two equal requests on two nodes, both get the faster's answer.
+		*a = *newBufferedResponse()
+		stored.writeTo(a)
 	}
 }
 
+// identifyRepeats returns what a request and its repeats have in common, and a context whose ids and secrets follow from it.
+func (s *Server) identifyRepeats(r *http.Request, text string, body []byte) (idempotent, context.Context) {
+	caller := resource.CallerOf(r.Context())
+	name := caller.KeyID + caller.Vendor // All ids of keys have the same length, so the text is unambiguous.
+	own := ""
+	if caller.Vendor == "" { // The tokens of vendors change, and their operations answer no secrets.
+		own = r.Header.Get("Authorization")
+		own = own[strings.LastIndex(own, " ")+1:]
+	}
+	request := fingerprint(r, body)
+	cluster := s.deps.Tenant(caller.Marketplace).CursorKey()
+	id := derive(cluster, "gavel/answer/id", name, text)
+	parts := []string{name, own, text, string(request[:])}
+	ctx := store.WithIdempotencyKey(r.Context(), seed(name, text, request))
+	ctx = store.WithSecretSeed(ctx, derive(cluster, "gavel/answer/secrets", parts...))
+	return idempotent{ids.UUID(id[:16]), derive(cluster, "gavel/answer/seal", parts...)}, ctx
+}
+
 // seed is what the ids of everything that the request creates are derived from; the same for every repeat.
-func seed(k answerKey, request [sha256.Size]byte) [sha256.Size]byte {
-	b := append([]byte(k.apiKey), 0)
-	b = append(append(b, k.text...), 0)
+func seed(caller, text string, request [sha256.Size]byte) [sha256.Size]byte {
+	b := append([]byte(caller), 0)
+	b = append(append(b, text...), 0)
 	return sha256.Sum256(append(b, request[:]...))
 }
 
@@ -97,48 +128,62 @@ func fingerprint(r *http.Request, body []byte) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// find returns the entry of a key, or a new one.
-func (p *answerCache) find(key answerKey, request [sha256.Size]byte, now time.Time) *cachedAnswer {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.order) > 0 && !now.Before(p.byKey[p.order[0]].expires) {
-		p.dropOldest()
-	}
-	if known := p.byKey[key]; known != nil {
-		return known
-	}
-	if len(p.order) >= answersMax {
-		p.dropOldest()
-	}
-	fresh := &cachedAnswer{request: request, expires: now.Add(answerLifetime)}
-	p.byKey[key] = fresh
-	p.order = append(p.order, key)
-	return fresh
+// open decrypts a stored answer. It reports false when the answer belongs to another request.
+func (x *idempotent) open(content []byte) (stored storedAnswer, own bool) {
+	plain, own := unsealed(x.seal, x.id, content)
+	own = own && json.Unmarshal(plain, &stored) == nil
+	return stored, own
 }
 
-// account counts a stored body and makes space for it. An entry that was dropped while its answer was made is not counted.
-func (p *answerCache) account(key answerKey, known *cachedAnswer, size int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.byKey[key] != known {
-		return
-	}
-	known.size = size
-	p.bytes += size
-	for p.bytes > answerBytesMax && len(p.order) > 1 {
-		p.dropOldest()
-	}
+func (stored *storedAnswer) writeTo(a *bufferedResponse) {
+	a.status = stored.Status
+	maps.Copy(a.header, stored.Header)
+	a.body.Write(stored.Body)
 }
 
-// dropOldest drops the oldest answer. LOCKS: mu is held.
-func (p *answerCache) dropOldest() {
-	p.bytes -= p.byKey[p.order[0]].size
-	delete(p.byKey, p.order[0])
-	p.order = p.order[1:]
+func encode(a *bufferedResponse) []byte {
+	stored := storedAnswer{a.status, a.header, a.body.Bytes()}
+	if len(stored.Body) > answerBodyMax {
+		stored = storedAnswer{}
+	}
+	text, err := json.Marshal(stored)
+	if err != nil {
+		panic("manage: an answer cannot be encoded as JSON: " + err.Error())
+	}
+	return text
 }
 
-func (a *bufferedResponse) copyTo(b *bufferedResponse) {
-	b.header = a.header.Clone()
-	b.status = a.status
-	b.body.Write(a.body.Bytes())
+// inFlight lets equal requests of this node wait for one another, so that a repeat at the same moment gets the first answer.
+type inFlight struct {
+	mu   sync.Mutex
+	byID map[ids.UUID]*flight
+}
+
+// flight is a request that runs and those that wait for it.
+type flight struct {
+	sync.Mutex
+	requests int // LOCKS: inFlight.mu.
+}
+
+func newInFlight() *inFlight { return &inFlight{byID: map[ids.UUID]*flight{}} }
+
+// enter waits until no other request with the id runs. leave lets the next one go on.
+func (f *inFlight) enter(id ids.UUID) (leave func()) {
+	f.mu.Lock()
+	x := f.byID[id]
+	if x == nil {
+		x = &flight{}
+		f.byID[id] = x
+	}
+	x.requests++
+	f.mu.Unlock()
+	x.Lock()
+	return func() {
+		x.Unlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if x.requests--; x.requests == 0 {
+			delete(f.byID, id)
+		}
+	}
 }

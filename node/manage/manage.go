@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -103,11 +102,9 @@ type Server struct {
 	proxies proxies
 	cors    corsRules
 	limits  *limiter
-	answers *answerCache
-	// notified are the operations that webhooks are notified of.
-	notified map[string]store.Channel
-	assets   *creative.AssetService
-	offsite  *audience.OffsiteService
+	running *inFlight
+	assets  *creative.AssetService
+	offsite *audience.OffsiteService
 }
 
 // connectionsMax is how many connections are served at the same time. BOUND: each holds about 20 KiB.
@@ -127,7 +124,7 @@ func New(c Config, d Deps) (*Server, error) {
 	c.Connections = cmp.Or(c.Connections, connectionsMax)
 	s := &Server{
 		config: c, deps: d, routes: newRoutes(), proxies: trusted, cors: newCORSRules(&c),
-		limits: newLimiter(), answers: newAnswerCache(),
+		limits: newLimiter(), running: newInFlight(),
 	}
 	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
 	s.assets = &creative.AssetService{
@@ -171,12 +168,6 @@ func (s *Server) mountAgencies() error {
 		}
 	}
 	campaign.RegisterAgency(s.api, areas)
-	s.notified = maps.Clone(notified)
-	for _, area := range areas {
-		s.notified["create"+campaign.AgencyName(area)] = store.ChannelCampaignCreate
-		s.notified["patch"+campaign.AgencyName(area)] = store.ChannelCampaignUpdate
-		s.notified["delete"+campaign.AgencyName(area)] = store.ChannelCampaignDelete
-	}
 	return nil
 }
 

@@ -2,18 +2,13 @@ package manage
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 // serveChange serves a change and records who made it, the resource before it and the answer. Reads, refusals and repeats that are
@@ -37,10 +32,6 @@ func (s *Server) serveChange(a *bufferedResponse, r *http.Request) {
 		RequestID: r.Header.Get(requestIDHeader), Before: redact(before),
 	})
 	s.serveAudited(a, r.WithContext(store.WithAudit(r.Context(), record)), record)
-	if a.status < 200 || a.status > 299 {
-		return
-	}
-	s.publish(r.Context(), rt.operation, before, a.body.Bytes())
 }
 
 // serveAudited serves a change and passes on its audit entry with the answer. It does so also when the handler panics: then the
@@ -116,68 +107,4 @@ func redactValue(v any) any {
 		}
 	}
 	return v
-}
-
-// notified are the operations that webhooks are notified of. The server adds those of agencies, whose names are configured.
-var notified = map[string]store.Channel{
-	"createModalCampaign": store.ChannelCampaignCreate, "patchModalCampaign": store.ChannelCampaignUpdate, "deleteModalCampaign": store.ChannelCampaignDelete,
-	"createCampaign": store.ChannelCampaignCreate, "patchCampaign": store.ChannelCampaignUpdate, "deleteCampaign": store.ChannelCampaignDelete,
-	"createBids": store.ChannelBidCreate, "patchBid": store.ChannelBidUpdate, "deleteBid": store.ChannelBidDelete,
-}
-
-// publish queues the notification of a change. The change is committed by now, so a failure is only logged.
-func (s *Server) publish(ctx context.Context, operation string, before, after []byte) {
-	channel, ok := s.notified[operation]
-	if !ok {
-		return
-	}
-	body := after
-	if len(body) == 0 || string(body) == "null" {
-		body = before
-	}
-	var x notice
-	if len(body) > 0 && json.Unmarshal(body, &x) != nil {
-		return
-	}
-	payload, err := x.payload(ctx, channel)
-	if err == nil {
-		err = resource.Tenant(ctx).Notify(ctx, channel, payload)
-	}
-	if err != nil {
-		s.deps.Log.Warn("notification_lost", slog.String("channel", string(channel)), slog.Any("err", err))
-	}
-}
-
-// notice reads the ids from the answers of campaigns and bids.
-type notice struct {
-	CampaignID string `json:"campaignId"`
-	ID         string `json:"id"` // The campaign's id in the answers of agencies.
-	BidID      string `json:"bidId"`
-	Bids       []struct {
-		BidID      string `json:"bidId"`
-		CampaignID string `json:"campaignId"`
-	} `json:"bids"`
-}
-
-func (x *notice) payload(ctx context.Context, channel store.Channel) (map[string]any, error) {
-	marketplace := resource.Tenant(ctx).Settings().ID.String()
-	if strings.HasPrefix(string(channel), "campaign:") {
-		id, err := ids.Parse(cmp.Or(x.CampaignID, x.ID))
-		if err != nil {
-			return nil, err
-		}
-		c, err := resource.Tenant(ctx).Campaign(ctx, id) // It finds deleted campaigns, too.
-		return map[string]any{
-			"campaign_id": id.String(), "marketplace_id": marketplace, "vendor_id": c.VendorID, "name": c.Name,
-			"ad_format": campaigns.Formats[c.Format], "campaign_type": c.Type,
-		}, err
-	}
-	bids, campaign := []string{}, x.CampaignID
-	for _, b := range x.Bids {
-		bids, campaign = append(bids, b.BidID), b.CampaignID
-	}
-	if x.BidID != "" {
-		bids = append(bids, x.BidID)
-	}
-	return map[string]any{"campaign_id": campaign, "marketplace_id": marketplace, "bid_ids": bids}, nil
 }

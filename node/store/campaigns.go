@@ -35,8 +35,7 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 	defer release()
 	t.assignIDs(ctx, c.ID, bids, now)
 	cmd := command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: *c, Bids: bids})
-	_, err = t.propose(ctx, c.Group, cmd)
-	return err
+	return t.proposeNoticed(ctx, c.Group, cmd, func() (Noticed, error) { return Noticed{Campaign: c}, nil })
 }
 
 // checkExternalID returns ErrAlreadyExists when a campaign of any group has the external id. The state machine checks only the
@@ -118,8 +117,8 @@ func dependentMembers(p *command.PatchCampaign) (members command.Members) {
 // for another marketplace's campaign, ErrWrongState for a terminated one.
 func (t Tenant) PatchCampaign(ctx context.Context, p *command.PatchCampaign) error {
 	p.Marketplace = t.marketplace
-	_, err := t.propose(ctx, t.groupOfCampaign(p.Campaign), command.AppendPatchCampaign(nil, t.now(), p))
-	return err
+	cmd := command.AppendPatchCampaign(nil, t.now(), p)
+	return t.proposeNoticed(ctx, t.groupOfCampaign(p.Campaign), cmd, func() (Noticed, error) { return t.aboutPatch(ctx, p) })
 }
 
 func (t Tenant) groupOfCampaign(id ids.UUID) ids.Group {
@@ -139,7 +138,31 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 	}
 	defer release()
 	t.assignIDs(ctx, campaign, bids, t.now())
+	if repeated, err := t.findAdded(ctx, campaign, bids); repeated || err != nil {
+		return err
+	}
 	return t.putBids(ctx, campaign, bids)
+}
+
+// findAdded reports whether a request with an idempotency key has added the bids before, and sets them to what is stored: adding
+// them again would undo later changes.
+func (t Tenant) findAdded(ctx context.Context, campaign ids.UUID, bids []market.Bid) (bool, error) {
+	if ctx.Value(idSequenceKey{}) == nil {
+		return false, nil
+	}
+	for i := range bids {
+		stored, err := t.Bid(ctx, campaign, bids[i].ID)
+		switch {
+		case errors.Is(err, ErrNotFound) && i == 0:
+			return false, nil
+		case errors.Is(err, ErrNotFound): // It was deleted later.
+			continue
+		case err != nil:
+			return false, err
+		}
+		bids[i] = stored
+	}
+	return len(bids) > 0, nil
 }
 
 // PatchBid changes members of a bid, or deletes it. Members that the patch does not name keep the values that they have when it is
@@ -152,8 +175,7 @@ func (t Tenant) PatchBid(ctx context.Context, p *command.PatchBid) error {
 		return err
 	}
 	if merges {
-		_, err := t.propose(ctx, g, command.AppendPatchBid(nil, t.now(), p))
-		return err
+		return t.proposeNoticed(ctx, g, command.AppendPatchBid(nil, t.now(), p), aboutBids(p.Campaign, p.Bid))
 	}
 	b, err := t.Bid(ctx, p.Campaign, p.Bid)
 	if err != nil {
@@ -166,8 +188,8 @@ func (t Tenant) PatchBid(ctx context.Context, p *command.PatchBid) error {
 
 func (t Tenant) putBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {
 	p := command.PutBids{Campaign: campaign, Marketplace: t.marketplace, Bids: bids}
-	_, err := t.propose(ctx, t.groupOfCampaign(campaign), command.AppendPutBids(nil, t.now(), &p))
-	return err
+	cmd := command.AppendPutBids(nil, t.now(), &p)
+	return t.proposeNoticed(ctx, t.groupOfCampaign(campaign), cmd, aboutBids(campaign, idsOf(bids)...))
 }
 
 // Campaign returns a campaign of this marketplace, terminated or not, or ErrNotFound.

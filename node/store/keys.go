@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/gavel-ads/gavel/node/auth"
@@ -20,18 +22,34 @@ const (
 )
 
 // CreateKey creates an API key and returns its text, which is not stored. *Limit when the marketplace has as many as it may have.
+// A repeat of a request with an idempotency key (WithSecretSeed) gets the key that the first request created, for a day.
 func (t Tenant) CreateKey(ctx context.Context, kind KeyKind, name string, expiresMillis int64) (Key, string, error) {
-	made, err := auth.Generate(kind.auth(), rand.Reader)
+	from, err := entropy(ctx)
+	if err != nil {
+		return Key{}, "", err
+	}
+	made, text, err := t.createKey(ctx, kind, name, expiresMillis, from)
+	if !errors.Is(err, ErrAlreadyExists) {
+		return made, text, err
+	}
+	known, err := t.key(made.ID)
+	if err != nil || t.now()-known.CreatedMillis < AnswerRetention.Milliseconds() {
+		return known, text, err
+	}
+	return t.createKey(ctx, kind, name, expiresMillis, rand.Reader)
+}
+
+// createKey creates an API key from entropy. ErrAlreadyExists, with the key that it would have been, when its id is taken.
+func (t Tenant) createKey(ctx context.Context, kind KeyKind, name string, expiresMillis int64, from io.Reader) (Key, string, error) {
+	made, err := auth.Generate(kind.auth(), from)
 	if err != nil {
 		return Key{}, "", err
 	}
 	record := made.Record(name, t.marketplace, t.now(), expiresMillis)
 	stored := KeyRecord(&record)
 	stored.Max = t.store.Limits.Keys
-	if err := t.putRecords(ctx, []command.Record{stored}); err != nil {
-		return Key{}, "", limited(err, "active keys of a kind", stored.Max)
-	}
-	return keyOf(&record), made.String(), nil
+	err = t.putRecords(ctx, []command.Record{stored})
+	return keyOf(&record), made.String(), limited(err, "active keys of a kind", stored.Max)
 }
 
 // KeyRecord is the replicated form of a new key.

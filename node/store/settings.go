@@ -61,8 +61,8 @@ func (t Tenant) replaceSettings(ctx context.Context, before, after *market.Marke
 	return err
 }
 
-// PropagateSettings brings every group to what the meta group has: after a change, and at every start. It returns only when the
-// meta group had the same settings before and after, so when two run at once, the one that writes last has the latest settings.
+// PropagateSettings brings every other group to what the meta group has: after a change, and at every start. It returns only when
+// the meta group had the same settings before and after, so when two run at once, the one that writes last has the latest settings.
 func (t Tenant) PropagateSettings(ctx context.Context) (market.Marketplace, error) {
 	for {
 		m, err := t.StoredSettings(ctx)
@@ -70,6 +70,9 @@ func (t Tenant) PropagateSettings(ctx context.Context) (market.Marketplace, erro
 			return m, err
 		}
 		for _, g := range t.store.Groups.Groups() {
+			if g == t.store.Groups.Meta() { // Writing back what was read would undo a change that another node makes now.
+				continue
+			}
 			have, err := t.settingsIn(g)
 			if err == nil && reflect.DeepEqual(have, m) {
 				continue

@@ -145,3 +145,49 @@ func TestARefusedChangeOfSettingsChangesNothing(t *testing.T) {
 		t.Errorf("%+v became %+v", before, after)
 	}
 }
+
+// hastyReader makes a change by another node after a number of reads of the meta group.
+type hastyReader struct {
+	groups
+	after  int
+	change func()
+}
+
+func (h *hastyReader) Read(g ids.Group, fn func(shard.Reader) error) error {
+	if g == h.groups.Meta() {
+		if h.after--; h.after == 0 {
+			h.change()
+		}
+	}
+	return h.groups.Read(g, fn)
+}
+
+// TestPropagationUndoesNoChange: whenever another node changes the settings while this one copies its own change to the
+// groups, both changes hold.
+func TestPropagationUndoesNoChange(t *testing.T) {
+	for after := 1; ; after++ {
+		w := managetest.New(t)
+		other := w.Store.Tenant(managetest.Main)
+		h := &hastyReader{groups: w.Store.Groups, after: after, change: func() {
+			_, err := other.ChangeSettings(t.Context(), func(m *market.Marketplace) error { m.VendorMax = 7; return nil })
+			if err != nil {
+				t.Error(err)
+			}
+		}}
+		tenant := (&store.Store{Groups: h, Now: w.Now, View: w.Store.View}).Tenant(managetest.Main)
+		if _, err := tenant.ChangeSettings(t.Context(), func(m *market.Marketplace) error { m.PostPaid = true; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if h.after > 0 {
+			if after < 5 {
+				t.Fatalf("the meta group was read %d times: the test says little", after-1)
+			}
+			return
+		}
+		for g, got := range settingsOf(t, w) {
+			if !got.PostPaid || got.VendorMax != 7 {
+				t.Errorf("the other change came before read %d: group %d has %+v", after, g, got)
+			}
+		}
+	}
+}

@@ -20,6 +20,7 @@ const (
 	TaskJob      TaskKind = "job"      // A job has its next step, or is old enough to be deleted.
 	TaskMail     TaskKind = "mail"     // The email of an invitation has to be sent.
 	TaskDelivery TaskKind = "delivery" // A notification has to be sent, or is old enough to be deleted.
+	TaskAnswer   TaskKind = "answer"   // A stored answer is old enough to be deleted.
 )
 
 // ScheduledTask is an entry in a marketplace's task list: something that the leader looks at when its time has come. A task only
@@ -64,7 +65,11 @@ func (t Tenant) unscheduleRecord(d ScheduledTask) command.Record {
 
 // DueTasks lists at most limit tasks of a kind whose time has come, the oldest first.
 func (t Tenant) DueTasks(_ context.Context, kind TaskKind, limit int) ([]ScheduledTask, error) {
-	now := t.now()
+	return t.tasksUntil(kind, t.now(), limit)
+}
+
+// tasksUntil lists at most limit tasks of a kind whose time is not after millis, the oldest first.
+func (t Tenant) tasksUntil(kind TaskKind, millis int64, limit int) ([]ScheduledTask, error) {
 	return read(t, t.store.Groups.Meta(), func(b shard.Queries) (all []ScheduledTask) {
 		records, _ := b.Records(command.RecordScheduledTask, t.marketplace, prefixOf(kind), limit)
 		for _, r := range records {
@@ -72,7 +77,7 @@ func (t Tenant) DueTasks(_ context.Context, kind TaskKind, limit int) ([]Schedul
 				return all
 			}
 			d := parseTask(kind, r.ID)
-			if d.Millis > now {
+			if d.Millis > millis {
 				return all
 			}
 			all = append(all, d)

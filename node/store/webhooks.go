@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -109,9 +109,7 @@ type Delivery struct {
 // notices are the records of a notification; none when the channel has no webhook. They belong into the command that makes the
 // change, so that neither exists without the other.
 func (t Tenant) notices(channel Channel, payload any) []command.Record {
-	var entropy [10]byte
-	_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
-	return t.noticesAs(ids.Mint(t.now(), entropy, 0), channel, payload)
+	return t.noticesAs(t.randomID(), channel, payload)
 }
 
 // noticesAs is notices under an id that the caller chooses. The command is refused when a notification with the id exists.
@@ -120,31 +118,31 @@ func (t Tenant) noticesAs(id ids.UUID, channel Channel, payload any) []command.R
 	if err != nil {
 		return nil // The channel has no webhook. If the records cannot be read, the command will fail as well.
 	}
+	return t.deliveryRecords(t.newDelivery(id, &at.item, payload))
+}
+
+// newDelivery is a notification of a webhook that is to be sent now.
+func (t Tenant) newDelivery(id ids.UUID, hook *Webhook, payload any) *Delivery {
 	now := t.now()
-	d := Delivery{ID: id, Webhook: at.item.ID, Channel: channel, DueMillis: now, CreatedMillis: now, UpdatedMillis: now}
+	d := Delivery{ID: id, Webhook: hook.ID, Channel: hook.Channel, DueMillis: now, CreatedMillis: now, UpdatedMillis: now}
 	body := struct {
 		Channel   Channel `json:"channel"`
 		Timestamp string  `json:"timestamp"`
 		ID        string  `json:"id"`
 		Payload   any     `json:"payload"`
-	}{channel, timeText(now), d.ID.String(), payload}
+	}{hook.Channel, timeText(now), d.ID.String(), payload}
 	d.Body = encoded(&body)
-	return []command.Record{t.deliveryRecord(&d, 0), t.scheduleRecord(ScheduledTask{now, TaskDelivery, d.ID})}
+	return &d
+}
+
+// deliveryRecords are the records of a new delivery. They are refused as ErrAlreadyExists when there is one with its id.
+func (t Tenant) deliveryRecords(d *Delivery) []command.Record {
+	return []command.Record{t.deliveryRecord(d, 0), t.scheduleRecord(ScheduledTask{d.DueMillis, TaskDelivery, d.ID})}
 }
 
 // timeText is a time in the form that payloads have: RFC 3339 in UTC with milliseconds.
 func timeText(millis int64) string {
 	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-// Notify queues a notification of a change that another command made. If the process ends between the two, the notification is
-// lost.
-func (t Tenant) Notify(ctx context.Context, channel Channel, payload any) error {
-	records := t.notices(channel, payload)
-	if len(records) == 0 {
-		return nil
-	}
-	return t.putRecords(ctx, records)
 }
 
 func (t Tenant) deliveryRecord(d *Delivery, version uint64) command.Record {
@@ -197,10 +195,14 @@ func changed(err error) error {
 	return err
 }
 
-// Deliveries lists at most limit deliveries of a webhook, newest first. It reads the whole log, which is bounded by a day; ids start
-// with their time, so a scan from the end would be cheaper.
+// Deliveries lists at most limit deliveries of a webhook, newest first, with those whose notices are not moved yet. It reads the
+// whole log, which is bounded by a day; ids start with their time, so a scan from the end would be cheaper.
 func (t Tenant) Deliveries(_ context.Context, webhook ids.UUID, limit int) ([]Delivery, error) {
-	return read(t, t.store.Groups.Meta(), func(b shard.Queries) (all []Delivery) {
+	waiting, err := t.unmoved(webhook, limit) // First, so that one that is moved meanwhile is found.
+	if err != nil {
+		return nil, err
+	}
+	moved, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (all []Delivery) {
 		for after, more := "", true; more; {
 			var records []shard.StoredRecord
 			records, more = b.Records(command.RecordDelivery, t.marketplace, after, scanStep)
@@ -213,4 +215,8 @@ func (t Tenant) Deliveries(_ context.Context, webhook ids.UUID, limit int) ([]De
 		}
 		return all
 	})
+	all := append(moved, waiting...)
+	slices.SortStableFunc(all, func(a, b Delivery) int { return slices.Compare(b.ID[:], a.ID[:]) })
+	all = slices.CompactFunc(all, func(a, b Delivery) bool { return a.ID == b.ID }) // It keeps the moved one.
+	return all[:min(len(all), limit)], err
 }

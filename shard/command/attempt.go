@@ -25,7 +25,7 @@ const (
 // AppendAttempt turns a command into an attempt. REQUIRES: it is a management command and not an attempt yet.
 // OWNERSHIP: the result reuses the memory of cmd.
 func AppendAttempt(cmd []byte, a Attempt) []byte {
-	cmd[flagsAt] = flagAttempt
+	cmd[flagsAt] |= flagAttempt
 	cmd = append(cmd, a.ID[:]...)
 	return seal(binary.LittleEndian.AppendUint64(cmd, a.Seen), 0)
 }

@@ -40,6 +40,7 @@ const (
 	OpPatchBid          // Changes members of one bid.
 	OpPatchProducts     // Changes members of products, all or nothing.
 	OpMarkVendors       // Says in the group of vendors that the catalog does not have them any more, or has them again.
+	OpForgetNotices     // Deletes stored notices whose deliveries are stored.
 )
 
 // Events holds the events of one request that one group stores.

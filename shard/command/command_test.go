@@ -191,6 +191,20 @@ var (
 				x.Attempt = c.Attempt
 				return x, err
 			}),
+		example("forget notices", AppendForgetNotices, ForgetNotices{2, []ids.UUID{{3}, {4}}}, ReadForgetNotices),
+		example("notice", func(dst []byte, millis int64, x *noticed) []byte {
+			cmd := AppendPatchCampaign(dst, millis, &x.PatchCampaign)
+			return AppendAttempt(AppendNotice(cmd, &x.Notice), x.Attempt)
+		}, noticed{
+			attempted{PatchCampaign{Campaign: ids.UUID{1}, Marketplace: 2, Active: new(true)}, Attempt{[16]byte{3}, 4}},
+			Notice{2, ids.UUID{5}, []byte("changed")},
+		}, func(c *Command) (x noticed, err error) {
+			x.PatchCampaign, err = ReadPatchCampaign(c)
+			if x.Attempt = c.Attempt; c.Notice != nil {
+				x.Notice = *c.Notice
+			}
+			return x, err
+		}),
 	}
 )
 
@@ -202,6 +216,11 @@ func readSettings(c *Command) (market.Marketplace, error) {
 type attempted struct {
 	PatchCampaign
 	Attempt
+}
+
+type noticed struct {
+	attempted
+	Notice
 }
 
 func example[T any](name string, write func([]byte, int64, *T) []byte, x T, read func(*Command) (T, error)) struct {
@@ -294,9 +313,10 @@ func TestNewerCommandsAreReported(t *testing.T) {
 	for name, change := range map[string]func(cmd []byte){
 		"version": func(cmd []byte) { cmd[0] = Version + 1 },
 		"op":      func(cmd []byte) { cmd[1] = byte(len(introduced)) },
-		"flag":    func(cmd []byte) { cmd[2] = 2 },
+		"flag":    func(cmd []byte) { cmd[2] = 4 },
 		"level":   func(cmd []byte) { cmd[levelAt] = byte(LevelNewest) + 1 },
 		"attempt": func(cmd []byte) { cmd[2] = flagAttempt }, // On a command that cannot be an attempt.
+		"notice":  func(cmd []byte) { cmd[2] = flagNotice },  // On a command that cannot carry one.
 	} {
 		cmd := AppendNoop(nil, now)
 		change(cmd)

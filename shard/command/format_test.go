@@ -37,6 +37,7 @@ func TestFormat(t *testing.T) {
 		{OpSetFeature, setFeatures.name}, {OpStageSegment, "stage segment"}, {OpCommitSegment, commitSegments.name},
 		{OpOpenAccount, openAccounts.name}, {OpTransfer, transfers.name}, {OpForgetEmptied, forgetEmptied.name},
 		{OpPatchBid, patchBids.name}, {OpPatchProducts, patchProducts.name}, {OpMarkVendors, markVendors.name},
+		{OpForgetNotices, forgetNotices.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -49,6 +50,7 @@ func TestFormat(t *testing.T) {
 		rowsOf(deleteCatalogs), rowsOf(createCampaigns), rowsOf(patchCampaigns), rowsOf(expectations),
 		rowsOf(putBids), rowsOf(patchBids), rowsOf(adjustWallets), rowsOf(openAccounts), rowsOf(transfers),
 		rowsOf(forgetEmptied), rowsOf(commitSegments), rowsOf(markVendors), rowsOf(vendorMarks), rowsOf(setFeatures),
+		rowsOf(forgetNotices), rowsOf(noticeIDs),
 	} {
 		write(&b)
 	}

@@ -40,6 +40,7 @@ type Command struct {
 	NowMillis int64   // The proposer's clock in Unix milliseconds.
 	Attempted bool    // The command is an attempt.
 	Attempt   Attempt // Set if Attempted.
+	Notice    *Notice // Nil for none.
 	body      []byte
 }
 
@@ -60,12 +61,18 @@ func Open(cmd []byte) (Command, error) {
 		Needs:     needs,
 		Count:     binary.LittleEndian.Uint32(cmd[4:]),
 		NowMillis: int64(binary.LittleEndian.Uint64(cmd[8:])), //nolint:gosec // two's complement both ways.
-		Attempted: cmd[flagsAt] == flagAttempt,
+		Attempted: cmd[flagsAt]&flagAttempt != 0,
 		body:      cmd[HeaderLen:],
 	}
 	if c.Attempted {
 		var ok bool
 		if c.body, c.Attempt, ok = splitAttempt(c.body); !ok {
+			return Command{}, ErrUnreadable
+		}
+	}
+	if cmd[flagsAt]&flagNotice != 0 {
+		var ok bool
+		if c.body, c.Notice, ok = splitNotice(c.body); !ok || needs < LevelNotices {
 			return Command{}, ErrUnreadable
 		}
 	}
@@ -100,7 +107,11 @@ func sealAt(dst []byte, at int, needs Level) []byte {
 // decoder returns a Decoder for the body of a command. Its Err fails when the members need another level than the
 // header states, so that a command has only one encoding.
 func (c *Command) decoder() Decoder {
-	return Decoder{rest: c.body, ofLevel: true, level: c.Needs, needs: introduced[c.Op]}
+	needs := introduced[c.Op]
+	if c.Notice != nil {
+		needs = max(needs, LevelNotices)
+	}
+	return Decoder{rest: c.body, ofLevel: true, level: c.Needs, needs: needs}
 }
 
 // list returns the number of elements that follow in the body, each of at least size bytes, or fails when the body is

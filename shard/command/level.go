@@ -25,10 +25,13 @@ const (
 	// LevelCampaignRules lets the state machine refuse what costs money without bounds: a CPA campaign without a total
 	// budget, and a campaign of a vendor that is not in the catalog any more (vendors.go).
 	LevelCampaignRules
+	// LevelNotices lets commands about campaigns and bids carry the notice to a webhook, which is stored with the change
+	// (notice.go).
+	LevelNotices
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelCampaignRules
+const LevelNewest = LevelNotices
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
@@ -41,7 +44,7 @@ var introduced = [...]Level{
 	OpPatchCampaign: LevelFormat1, OpPutBids: LevelFormat1, OpSetFeature: LevelFormat1, OpStageSegment: LevelFormat1,
 	OpCommitSegment: LevelFormat1, OpOpenAccount: LevelFormat1, OpTransfer: LevelFormat1, OpForgetEmptied: LevelFormat1,
 	OpPatchBid: LevelVersions, OpPatchProducts: LevelVersions,
-	OpMarkVendors: LevelCampaignRules,
+	OpMarkVendors: LevelCampaignRules, OpForgetNotices: LevelNotices,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.
@@ -58,7 +61,8 @@ func needsOf(cmd []byte) (needs Level, known bool) {
 	switch {
 	case cmd[0] != Version, op == 0, int(op) >= len(introduced), needs > LevelNewest:
 		return 0, false
-	case flags != 0 && (flags != flagAttempt || !op.mayBeAttempt()):
+	case flags&^(flagAttempt|flagNotice) != 0, flags&flagAttempt != 0 && !op.mayBeAttempt(),
+		flags&flagNotice != 0 && !op.mayCarryNotice():
 		return 0, false
 	case op == OpSetFeature && len(cmd) >= HeaderLen+2 &&
 		Level(binary.LittleEndian.Uint16(cmd[HeaderLen:])) > LevelNewest:

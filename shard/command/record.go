@@ -130,6 +130,7 @@ const (
 	RecordSegment
 	RecordSegmentIndex
 	RecordMarketplace // The highest assigned ordinal of a marketplace.
+	RecordAnswer      // The sealed answer to a request with an Idempotency-Key.
 )
 
 // The kinds that all plain resources share: those which only the management API reads. The id of a record begins with the

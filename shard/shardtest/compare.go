@@ -30,6 +30,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareMoney(r, b, fail)
 	m.compareAccounts(b, fail)
 	m.compareCatalog(b, fail)
+	m.compareNotices(b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}

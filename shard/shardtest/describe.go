@@ -36,6 +36,7 @@ var readers = map[command.Op]struct {
 	command.OpPatchBid:       {"patch bid", reader(command.ReadPatchBid)},
 	command.OpPatchProducts:  {"patch products", reader(command.ReadPatchProducts)},
 	command.OpMarkVendors:    {"mark vendors", reader(command.ReadMarkVendors)},
+	command.OpForgetNotices:  {"forget notices", reader(command.ReadForgetNotices)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {
@@ -47,7 +48,7 @@ func readEvents(c *command.Command) (e command.Events, err error) {
 	return e, err
 }
 
-// Describe returns a command as a line of text: its name, level, time and attempt, and its members that are not zero.
+// Describe returns a command as a line of text: its name, level, time, attempt and notice, and its members that are not zero.
 func Describe(cmd []byte) (string, error) {
 	c, err := command.Open(cmd)
 	if err != nil {
@@ -65,6 +66,9 @@ func Describe(cmd []byte) (string, error) {
 	fmt.Fprintf(&b, "%s, level %d, at %d", r.name, c.Needs, c.NowMillis)
 	if c.Attempted {
 		fmt.Fprintf(&b, ", attempt %x of turn %d", c.Attempt.ID[:4], c.Attempt.Seen)
+	}
+	if c.Notice != nil {
+		fmt.Fprintf(&b, ", notice %s of marketplace %d %q", c.Notice.ID, c.Notice.Marketplace, c.Notice.Value)
 	}
 	b.WriteString(":")
 	describeMembers(&b, reflect.ValueOf(x), " ")

@@ -84,7 +84,7 @@ func (g *Generator) Step() Step {
 		g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.adjust, g.adjust, g.create, g.create, g.patch, g.bids,
 		g.advance, g.advance, g.marketplace, g.records, g.categories, g.products, g.remove, g.feature,
 		g.repeat, g.repeat, g.late,
-		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts, g.mark,
+		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts, g.mark, g.forgetNotices,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }

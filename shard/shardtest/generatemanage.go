@@ -40,7 +40,9 @@ func (g *Generator) create() Step {
 		x = g.made[g.choose(len(g.made), "which creation")]
 	}
 	g.made = append(g.made, x)
-	return Step{Name: "create", Command: command.AppendCreateCampaign(nil, g.now, &x), Result: g.Model.Create(&x)}
+	before := len(g.Model.Campaigns)
+	s := Step{Name: "create", Command: command.AppendCreateCampaign(nil, g.now, &x), Result: g.Model.Create(&x)}
+	return g.notify(s, c.Marketplace, len(g.Model.Campaigns) > before)
 }
 
 func (g *Generator) bid() market.Bid {
@@ -83,7 +85,10 @@ func (g *Generator) patch() Step {
 		p.Wallet = new(g.walletOf(p.Marketplace, g.vendor()))
 	}
 	seen := g.expect(&p)
-	return Step{Name: "patch", Command: command.AppendPatchCampaign(nil, g.now, &p), Result: g.Model.Patch(&p, seen)}
+	c := g.Model.campaign(p.Marketplace, p.Campaign)
+	ended := c != nil && c.Status == market.Terminated
+	s := Step{Name: "patch", Command: command.AppendPatchCampaign(nil, g.now, &p), Result: g.Model.Patch(&p, seen)}
+	return g.notify(s, p.Marketplace, !ended)
 }
 
 // expect gives some patches an expectation: the campaign as it is now, or as it was at an earlier patch.
@@ -157,7 +162,8 @@ func (g *Generator) patchBid() Step {
 	case 4:
 		p.Delete = true
 	}
-	return Step{Name: "patch bid", Command: command.AppendPatchBid(nil, g.now, &p), Result: g.Model.PatchBid(&p)}
+	s := Step{Name: "patch bid", Command: command.AppendPatchBid(nil, g.now, &p), Result: g.Model.PatchBid(&p)}
+	return g.notify(s, p.Marketplace, true)
 }
 
 func (g *Generator) bids() Step {
@@ -179,7 +185,9 @@ func (g *Generator) bids() Step {
 		}
 		p.Bids = append(p.Bids, b)
 	}
-	return Step{Name: "bids", Command: command.AppendPutBids(nil, g.now, &p), Result: g.Model.PutBids(&p)}
+	before := g.Model.bids
+	s := Step{Name: "bids", Command: command.AppendPutBids(nil, g.now, &p), Result: g.Model.PutBids(&p)}
+	return g.notify(s, p.Marketplace, g.Model.bids > before)
 }
 
 func (g *Generator) advance() Step {

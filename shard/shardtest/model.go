@@ -30,6 +30,7 @@ type Model struct {
 	Categories   map[Name]market.Category
 	Products     map[Name]market.Product
 	Marks        map[Name]ids.UUID // Of deleted vendors.
+	Notices      map[Noticed]string
 	// UnknownMax is how many products outside the catalog are counted separately on a day of a marketplace.
 	UnknownMax int
 
@@ -107,7 +108,8 @@ func NewModel() *Model {
 		Marketplaces: make(map[uint16]*market.Marketplace), Periods: make(map[uint16]command.Periods),
 		Wallets: make(map[ids.UUID]*Wallet), Transfers: make(map[ids.UUID]*Moved), Emptied: make(map[Emptying]bool), Records: make(map[Name]Record),
 		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product), Marks: make(map[Name]ids.UUID),
-		seen: make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
+		Notices: make(map[Noticed]string),
+		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -180,7 +181,7 @@ func (s service) addBids(ctx context.Context, in *addBidsInput) (*bidListOutput,
 	if err := t.validateReferences(ctx, bids); err != nil {
 		return nil, err
 	}
-	if err := st.AddBids(ctx, in.id(), bids); err != nil {
+	if err := st.AddBids(campaigns.Notifying(ctx, store.ChannelBidCreate), in.id(), bids); err != nil {
 		return nil, resource.LimitErrorOf(err, "the campaign would have more than 5,000 bids")
 	}
 	return &bidListOutput{BidList{Bids: bidsOf(&c.Campaign, bids, m.CurrencyExponent)}}, nil
@@ -248,7 +249,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	t = bidRulesOf(&c.Campaign, &m)
 	p := in.Body.command(&t, b.Target, triggers)
 	p.Campaign, p.Bid = c.ID, b.ID
-	if err := st.PatchBid(ctx, p); err != nil {
+	if err := st.PatchBid(campaigns.Notifying(ctx, store.ChannelBidUpdate), p); err != nil {
 		return nil, resource.ErrorOf(err)
 	}
 	if b, err = st.Bid(ctx, in.id(), b.ID); err != nil { // Read again for its new time.
@@ -278,5 +279,6 @@ func (s service) removeBid(ctx context.Context, in *oneBid) (*struct{}, error) {
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
+	ctx = campaigns.Notifying(ctx, store.ChannelBidDelete)
 	return nil, resource.ErrorOf(st.PatchBid(ctx, &command.PatchBid{Campaign: in.id(), Bid: b.ID, Delete: true}))
 }

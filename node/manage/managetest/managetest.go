@@ -134,8 +134,14 @@ func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Lev
 // Node returns another listener on the same state, as on another node of a cluster. It shares nothing else with the first.
 func (w *Environment) Node(t testing.TB) *manage.Server {
 	t.Helper()
+	return w.NodeOn(t, w.groups)
+}
+
+// NodeOn is Node for a node that reads and writes the state through groups, which may stop it.
+func (w *Environment) NodeOn(t testing.TB, groups store.Groups) *manage.Server {
+	t.Helper()
 	return w.listener(t, &store.Store{
-		Groups: w.groups, Now: w.Now, View: w.Store.View, Usage: w.Store.Usage, AssetBytes: w.Store.AssetBytes, Limits: w.Store.Limits,
+		Groups: groups, Now: w.Now, View: w.Store.View, Usage: w.Store.Usage, AssetBytes: w.Store.AssetBytes, Limits: w.Store.Limits,
 	})
 }
 

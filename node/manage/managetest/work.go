@@ -30,8 +30,11 @@ func (w *Environment) reportJob(ctx context.Context, marketplace uint16, job ids
 func (w *Environment) Runner() *jobs.Runner {
 	return &jobs.Runner{
 		Store: w.Store, Leader: func() bool { return true }, Marketplaces: func() []uint16 { return []uint16{Main, Other} },
-		Log:     slog.New(slog.NewTextHandler(&w.log, nil)),
-		Workers: []jobs.Worker{jobs.UploadWorker(), w.Offsite.Worker(), jobs.DeliveryWorker(delivery.NewClient(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil)))},
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
+		Workers: []jobs.Worker{
+			jobs.UploadWorker(), w.Offsite.Worker(), jobs.AnswerWorker(),
+			jobs.DeliveryWorker(delivery.NewClient(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil))),
+		},
 	}
 }
 
@@ -41,6 +44,12 @@ func (w *Environment) Recovery() *jobs.MoneyRecovery {
 	return &jobs.MoneyRecovery{Store: w.Store, Leader: r.Leader, Marketplaces: r.Marketplaces, Now: w.Now, Log: r.Log}
 }
 
+// Notices moves stored notices to the list of deliveries, as a leader does. Tests call its rounds.
+func (w *Environment) Notices() *jobs.NoticeMover {
+	r := w.Runner()
+	return &jobs.NoticeMover{Store: w.Store, Leader: r.Leader, Marketplaces: r.Marketplaces, Log: r.Log}
+}
+
 // roundsMax is how many rounds Work runs. BOUND: work that creates new work for ever is a defect.
 const roundsMax = 1000
 
@@ -48,6 +57,7 @@ const roundsMax = 1000
 func (w *Environment) Work(t testing.TB) {
 	t.Helper()
 	w.Recovery().Round(t.Context())
+	w.Notices().Round(t.Context())
 	r := w.Runner()
 	for range roundsMax {
 		done := 0

@@ -107,7 +107,7 @@ func idempotencyKey() *huma.Param {
 	least, most := 1, 64
 	return &huma.Param{
 		Name: "Idempotency-Key", In: "header",
-		Description: "Kept 24 h by the node that answers: a repeat with the same body gets the same answer, with another body a 409.",
+		Description: "Kept 24 h by the cluster: a repeat with the same body, at any node, gets the same answer, with another body a 409.",
 		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most},
 	}
 }
