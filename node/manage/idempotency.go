@@ -22,9 +22,9 @@ import (
 // A repeat of a POST with an Idempotency-Key and the same body gets the answer of the first request and changes nothing, on
 // whatever node and after a restart; one with another body is refused. Two things make it so.
 //
-// Whatever a request creates or books has ids that follow from key and request (store.WithIdempotencyKey), and so do the texts of
-// API keys (store.WithSecretSeed). The command that creates it is recognised as a repeat by the state machine, so a repeat finds
-// its own campaign and its own API key, and books a deposit once, whenever the first request stopped.
+// Whatever a request creates or posts to a ledger has ids that follow from key and request (store.WithIdempotencyKey),
+// and so do the texts of API keys (store.WithSecretSeed). The command that creates it is recognised as a repeat by the
+// state machine, so a repeat finds its own campaign and its own API key, and deposits once, whenever the first request stopped.
 //
 // The answer is stored after the change, in the replicated state (store.PutAnswer). Answers contain secrets, such as new API
 // keys, so they are encrypted, with a key that follows from a secret of the cluster, the caller's own API key, the
