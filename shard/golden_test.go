@@ -208,7 +208,7 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 	steps := int(level-first) + 1
 	for n := range goldenCommands {
 		if every := goldenCommands / (steps + 2); n%every == 0 && n > 0 && n/every <= steps {
-			next := first + command.Level(n/every-1) //nolint:gosec // a handful.
+			next := first + command.Level(n/every-1) // A handful.
 			g.Model.Feature(next)
 			add(command.AppendSetFeature(nil, g.Model.Now, command.SetFeature{Level: next}))
 		}
@@ -226,7 +226,7 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 	for range goldenCommands / 2 {
 		add(g.MoneyStep().Command)
 	}
-	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
+	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { // Few.
 		add(cmd)
 	}
 	return log

@@ -65,5 +65,5 @@ func (r *rate) predict(parent uint32) uint32 {
 		return rateMax // More clicks than impressions: the shop does not report all impressions.
 	}
 	p, _ := bits.Div64(hi, lo, of)
-	return uint32(min(max(p, rateMin), rateMax)) //nolint:gosec // below 2^31.
+	return uint32(min(max(p, rateMin), rateMax)) // Below 2^31.
 }

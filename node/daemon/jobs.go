@@ -6,9 +6,8 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/config"
-	"github.com/gavel-ads/gavel/node/jobs"
-
 	"github.com/gavel-ads/gavel/node/delivery"
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
 )

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/ingress"
-
 	"github.com/gavel-ads/gavel/node/serving"
 )
 

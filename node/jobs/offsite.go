@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/blob"
-
 	"github.com/gavel-ads/gavel/node/store"
 )
 

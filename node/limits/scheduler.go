@@ -127,8 +127,10 @@ func NewScheduler(c SchedulerConfig) *Scheduler {
 	if c.Traffic == nil {
 		c.Traffic = func() uint64 { return 0 }
 	}
-	return &Scheduler{config: c, marketplaces: make(map[uint16]*usage),
-		turns: newTurns(cmp.Or(c.CPUs, runtime.GOMAXPROCS(0)), cmp.Or(c.Share, DefaultShare), c.Traffic, c.Now)}
+	return &Scheduler{
+		config: c, marketplaces: make(map[uint16]*usage),
+		turns: newTurns(cmp.Or(c.CPUs, runtime.GOMAXPROCS(0)), cmp.Or(c.Share, DefaultShare), c.Traffic, c.Now),
+	}
 }
 
 // Run waits for a permit and runs work for a marketplace. work gets a context with a Work that it must step in its loops. Run

@@ -51,8 +51,12 @@ func TestTurnsGoToTheLeastUse(t *testing.T) {
 			name        string
 			keep        time.Duration
 		}{
-			{1, "a0", 3 * time.Millisecond}, {1, "a1", time.Millisecond}, {1, "a2", time.Millisecond}, {2, "b0", 2 * time.Millisecond},
-			{2, "b1", 2 * time.Millisecond}, {3, "c0", time.Millisecond},
+			{1, "a0", 3 * time.Millisecond},
+			{1, "a1", time.Millisecond},
+			{1, "a2", time.Millisecond},
+			{2, "b0", 2 * time.Millisecond},
+			{2, "b1", 2 * time.Millisecond},
+			{3, "c0", time.Millisecond},
 		} {
 			go f.ask(t.Context(), r.marketplace, r.name, r.keep)
 			synctest.Wait()

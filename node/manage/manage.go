@@ -21,22 +21,16 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/limits"
-
 	"github.com/gavel-ads/gavel/node/manage/admin"
-	"github.com/gavel-ads/gavel/node/manage/campaign"
-	"github.com/gavel-ads/gavel/node/manage/creative"
-
-	"github.com/gavel-ads/gavel/node/manage/billing"
-
-	"github.com/gavel-ads/gavel/node/manage/catalog"
-
 	"github.com/gavel-ads/gavel/node/manage/audience"
-
+	"github.com/gavel-ads/gavel/node/manage/billing"
+	"github.com/gavel-ads/gavel/node/manage/campaign"
+	"github.com/gavel-ads/gavel/node/manage/catalog"
+	"github.com/gavel-ads/gavel/node/manage/creative"
 	"github.com/gavel-ads/gavel/node/manage/report"
 	"github.com/gavel-ads/gavel/node/manage/resource"
-
-	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"

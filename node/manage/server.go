@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
-
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 

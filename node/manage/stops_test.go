@@ -47,7 +47,6 @@ type stopping struct {
 	*notified
 	groups *stoppingGroups
 	node   *manage.Server
-	sent   int
 }
 
 func newStopping(t *testing.T) *stopping {

@@ -35,7 +35,7 @@ func (t Tenant) PutAnswer(ctx context.Context, id ids.UUID, content []byte) (sto
 	due := ScheduledTask{now + AnswerRetention.Milliseconds(), TaskAnswer, id}
 	answer := command.Record{
 		Kind: command.RecordAnswer, Marketplace: t.marketplace, ID: id.String(), Max: AnswersMax,
-		Value: append(binary.BigEndian.AppendUint64(nil, uint64(now)), content...), //nolint:gosec // Read back the same way.
+		Value: append(binary.BigEndian.AppendUint64(nil, uint64(now)), content...), // Read back the same way.
 	}
 	for range maxAttempts {
 		records := []command.Record{answer, t.scheduleRecord(due)}
@@ -66,7 +66,7 @@ func (t Tenant) storedAnswer(id ids.UUID) (content []byte, version uint64, err e
 	if err != nil {
 		return nil, 0, err
 	}
-	stored := int64(binary.BigEndian.Uint64(r.Value)) //nolint:gosec // Written from an int64.
+	stored := int64(binary.BigEndian.Uint64(r.Value)) // Written from an int64.
 	if t.now()-stored >= AnswerRetention.Milliseconds() {
 		return nil, r.Version, ErrNotFound
 	}

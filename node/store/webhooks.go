@@ -215,7 +215,7 @@ func (t Tenant) Deliveries(_ context.Context, webhook ids.UUID, limit int) ([]De
 		}
 		return all
 	})
-	all := append(moved, waiting...)
+	all := slices.Concat(moved, waiting)
 	slices.SortStableFunc(all, func(a, b Delivery) int { return slices.Compare(b.ID[:], a.ID[:]) })
 	all = slices.CompactFunc(all, func(a, b Delivery) bool { return a.ID == b.ID }) // It keeps the moved one.
 	return all[:min(len(all), limit)], err

@@ -13,7 +13,7 @@ func equalLengthIDs(ids []auction.ID, src []byte, seed uint64, at, length int, f
 	}
 	keys := market.ShortKeysOf(seed, length)
 	tags, mask := filter.Words()
-	return equalLengthIDsAsm(&ids[0], len(ids), &src[at], len(src)-at, length, uint32(at+1), &keys, tags, mask) //nolint:gosec // Bodies are at most 4 MiB.
+	return equalLengthIDsAsm(&ids[0], len(ids), &src[at], len(src)-at, length, uint32(at+1), &keys, tags, mask) // Bodies are at most 4 MiB.
 }
 
 // equalLengthIDsAsm reads at most n ids from the avail bytes that begin at first, stores them from ids on, and returns how

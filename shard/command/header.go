@@ -60,7 +60,7 @@ func Open(cmd []byte) (Command, error) {
 		Op:        Op(cmd[1]),
 		Needs:     needs,
 		Count:     binary.LittleEndian.Uint32(cmd[4:]),
-		NowMillis: int64(binary.LittleEndian.Uint64(cmd[8:])), //nolint:gosec // two's complement both ways.
+		NowMillis: int64(binary.LittleEndian.Uint64(cmd[8:])), // Two's complement both ways.
 		Attempted: cmd[flagsAt]&flagAttempt != 0,
 		body:      cmd[HeaderLen:],
 	}
@@ -100,7 +100,7 @@ func seal(dst []byte, at int) []byte {
 
 // sealAt is seal for a command whose members need a level.
 func sealAt(dst []byte, at int, needs Level) []byte {
-	dst[at+levelAt] = max(dst[at+levelAt], byte(needs)) //nolint:gosec // LevelNewest fits a byte.
+	dst[at+levelAt] = max(dst[at+levelAt], byte(needs)) // LevelNewest fits a byte.
 	return seal(dst, at)
 }
 

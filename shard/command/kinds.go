@@ -55,7 +55,7 @@ func u64[T ~uint64]() kind[T] { return number[T]("u64", math.MaxUint64) }
 
 // enum is the kind of a type with the values from 0 to limit-1.
 func enum[T ~uint8](limit int) kind[T] {
-	return number[T](fmt.Sprintf("u8 below %d", limit), uint64(limit-1)) //nolint:gosec // a constant above 0.
+	return number[T](fmt.Sprintf("u8 below %d", limit), uint64(limit-1)) // A constant above 0.
 }
 
 // The kinds of simple members.
@@ -134,7 +134,7 @@ func (c *codec) decode(d *Decoder, v unsafe.Pointer) {
 	case formText:
 		*(*string)(v) = d.Text()
 	case form8:
-		*(*uint8)(v) = uint8(c.bounded(d, uint64(d.U8()))) //nolint:gosec // not more than was read.
+		*(*uint8)(v) = uint8(c.bounded(d, uint64(d.U8()))) // Not more than was read.
 	case form16:
 		*(*uint16)(v) = d.U16()
 	case form32:

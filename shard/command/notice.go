@@ -56,7 +56,7 @@ func splitNotice(body []byte) (rest []byte, n *Notice, ok bool) {
 	if size == 0 || size > NoticeMax || size > uint64(len(body)-noticeLen) {
 		return nil, nil, false
 	}
-	at := len(body) - noticeLen - int(size) //nolint:gosec // Compared.
+	at := len(body) - noticeLen - int(size) // Compared.
 	n = &Notice{
 		Marketplace: binary.LittleEndian.Uint16(body[at:]), ID: ids.UUID(body[at+2 : at+18]), Value: body[at+18 : len(body)-4],
 	}

@@ -78,7 +78,7 @@ func patchesOf[P, S any](t *table[S]) *patchTable[S, P] {
 		if r.patch == nil {
 			continue
 		}
-		x := *r.patch.(*patchRow[S, P]) //nolint:revive // The start of the process panics on a row of another patch.
+		x := *r.patch.(*patchRow[S, P]) // The start of the process panics on a row of another patch.
 		x.level = r.level
 		pt.rows = append(pt.rows, x)
 		pt.names[r.name] = x.member

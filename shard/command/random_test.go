@@ -84,8 +84,8 @@ func randomize(random *rand.Rand, v reflect.Value) {
 			randomize(random, v.Index(i))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			randomize(random, v.Field(i))
+		for _, field := range v.Fields() {
+			randomize(random, field)
 		}
 	default:
 		panic("no random values of " + v.Type().String())

@@ -62,7 +62,7 @@ func (g *Generator) late() Step {
 	if m.Turn > modelKept {
 		a.Seen, why = m.Turn-modelKept-1, command.Expired
 	}
-	binary.BigEndian.PutUint32(a.ID[:], uint32(g.seq)) //nolint:gosec // small.
+	binary.BigEndian.PutUint32(a.ID[:], uint32(g.seq)) // Small.
 	x := command.DeleteCatalog{Marketplace: g.market(), Products: []string{"p0"}}
 	return Step{
 		Name: "late", Command: command.AppendAttempt(command.AppendDeleteCatalog(nil, g.now, &x), a), Result: refuse(why, 0),

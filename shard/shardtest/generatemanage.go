@@ -219,7 +219,7 @@ const laterLevels = int(command.LevelNewest-command.LevelProducts) + 1
 func (g *Generator) feature() Step {
 	level := command.LevelFormat1
 	if !g.Fixed {
-		level = command.LevelProducts + command.Level(g.choose(laterLevels, "level")) //nolint:gosec // a handful.
+		level = command.LevelProducts + command.Level(g.choose(laterLevels, "level")) // A handful.
 	}
 	return Step{Name: "feature", Command: command.AppendSetFeature(nil, g.now, command.SetFeature{Level: level}), Result: g.Model.Feature(level)}
 }

@@ -44,7 +44,7 @@ func (g *Generator) forgetNotices() Step {
 	for range g.choose(4, "notices") {
 		f.IDs = append(f.IDs, g.noticeID())
 	}
-	for n := 0; n < 40; n++ {
+	for n := range 40 {
 		id := g.id('n', max(1, g.seq-n))
 		if _, stored := g.Model.Notices[Noticed{f.Marketplace, id}]; stored {
 			f.IDs = append(f.IDs, id)

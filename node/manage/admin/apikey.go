@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	apiKeyBase = "/public/v1/key-service/keys"
+	apiKeyBase = "/public/v1/key-service/keys" //nolint:gosec // A path.
 	apiKeyTag  = "API keys"
 )
 

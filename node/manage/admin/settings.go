@@ -142,7 +142,7 @@ func (b *SettingsPatchBody) apply(m *market.Marketplace) error {
 		m.ReviewCampaigns = !*b.AutoApproveCampaigns
 	}
 	if b.WinnersPerVendor != nil {
-		m.VendorMax = uint8(*b.WinnersPerVendor) //nolint:gosec // at most 40.
+		m.VendorMax = uint8(*b.WinnersPerVendor) // At most 40.
 	}
 	if b.ReservePrice != nil {
 		b.ReservePrice.apply(m)

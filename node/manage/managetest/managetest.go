@@ -16,9 +16,8 @@ import (
 
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/blob"
-	"github.com/gavel-ads/gavel/node/limits"
-
 	"github.com/gavel-ads/gavel/node/jobs"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/operator"
 	"github.com/gavel-ads/gavel/node/serving"

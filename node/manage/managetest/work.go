@@ -5,9 +5,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/gavel-ads/gavel/node/jobs"
-
 	"github.com/gavel-ads/gavel/node/delivery"
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
 )

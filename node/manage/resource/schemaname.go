@@ -20,7 +20,7 @@ var schemaAreas = map[string]map[string]string{
 }
 
 // schemaNames are the names in the description that do not follow from schemaAreas.
-var schemaNames = map[string]string{
+var schemaNames = map[string]string{ //nolint:gosec // Names of types.
 	"admin.APIKey":              "apikey.Key",
 	"admin.Invite":              "invitation.Invite",
 	"admin.Invitations":         "invitation.Invitations",
