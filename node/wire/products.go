@@ -115,7 +115,7 @@ func (s *scanner) qualityScores(a *auction.Auction) (count int, there bool) {
 		if p != present || err != nil {
 			s.at[1] = int32(count) // Below ProductsMax.
 			code := apierr.InvalidQualityScore
-			if p != present || len(text) > numberLenMax {
+			if p == wrong || len(text) > numberLenMax {
 				code = apierr.BadRequest
 			}
 			s.violate(fieldQuality, code, "auctions[#].products.qualityScores[#]",
