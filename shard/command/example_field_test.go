@@ -25,7 +25,8 @@ func TestExampleOfContributing(t *testing.T) {
 		fixed("old", value(campaigns), func(c *campaign) *market.Campaign { return &c.Campaign }),
 		// What follows stands in CONTRIBUTING.md.
 		patched(18, "note", text,
-			func(c *campaign) *string { return &c.Note }, func(p *change) **string { return &p.Note }).optional().since(LevelNote),
+			func(c *campaign) *string { return &c.Note },
+			func(p *change) **string { return &p.Note }).optional().since(LevelNote),
 	}
 	if used := campaigns.known | uint64(campaignPatches.known); used != 1<<18-1 {
 		t.Errorf("the example does not have the next free number: %b are used", used)
