@@ -28,10 +28,12 @@ const (
 	// LevelNotices lets commands about campaigns and bids carry the notice to a webhook, which is stored with the change
 	// (notice.go).
 	LevelNotices
+	// LevelPacing makes the state of pacing and what is learned from committed events part of the replicated state.
+	LevelPacing
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelNotices
+const LevelNewest = LevelPacing
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
