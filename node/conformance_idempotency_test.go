@@ -56,6 +56,10 @@ func TestConformanceIdempotency(t *testing.T) {
 	check("mixed", fresh.Replace(`{"impressions":[`+event("a", `,"deviceType":"mobile"`)+`,`+event("A", "")+`,`+event("a ", "")+`]}`), map[string][]string{
 		"impressions": {"a duplicate", "A recorded", "a  recorded"},
 	})
+	check("stamped again, hours and days earlier", `{"purchases":[`+
+		strings.ReplaceAll(event("a", `,"items":[{"productId":"p1"}]`), "2026-01-02T03:04:05Z", time.Now().UTC().Add(-2*time.Hour).Format(time.RFC3339))+`,`+
+		strings.ReplaceAll(event("a", `,"items":[{"productId":"p1"}]`), "2026-01-02T03:04:05Z", time.Now().UTC().Add(-50*time.Hour).Format(time.RFC3339))+`]}`,
+		map[string][]string{"purchases": {"a duplicate", "a duplicate"}})
 	check("ids of any text", fresh.Replace(`{"clicks":[`+event(`"\<é`, "")+`]}`), map[string][]string{"clicks": {`"\<é recorded`}})
 	check("old", strings.ReplaceAll(`{"clicks":[`+event("old", "")+`,`+event("old", "")+`]}`, "2026-01-02", "2020-01-02"),
 		map[string][]string{"clicks": {"old late", "old late"}})

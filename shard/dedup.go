@@ -128,11 +128,14 @@ func (m *Machine) purge() {
 		return
 	}
 	m.dedup.purgedHour = hour
-	horizons := [...]uint32{
+	horizons := [classes]uint32{
 		classEvent:      event.CountHorizon(m.state.now),
 		classClick:      event.ChargeHorizon(event.Click, m.state.now),
 		classImpression: event.ChargeHorizon(event.Impression, m.state.now),
 	}
+	events, reports := event.RepeatHorizons(m.state.now)
+	horizons[classReceived] = reports
+	m.repeats.forget(events)
 	for _, id := range slices.SortedFunc(maps.Keys(m.dedup.buckets), compareBuckets) {
 		if id.hour < horizons[id.class] {
 			m.dropBucket(m.dedup.buckets[id])

@@ -39,6 +39,9 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	if r.OccurredMillis < m.state.now-event.CountMillis || r.Bucket < event.CountHorizon(m.state.now) {
 		return command.EventResult{Outcome: command.TooOld}
 	}
+	if m.reportedAtAnotherTime(r) {
+		return command.EventResult{Outcome: command.Duplicate}
+	}
 	k := m.dedup.bucket(bucketID{classEvent, r.Bucket}, m.state.now)
 	if !m.claim(k, &r.Key) {
 		return command.EventResult{Outcome: command.Duplicate}
@@ -46,6 +49,7 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	c := m.campaignOfToken(marketplace, r)
 	result := m.charge(c, r)
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) // Not negative.
+	m.rememberReport(r)
 	m.count(marketplace, c, r, result.Charged)
 	if c != nil {
 		m.rates.count(c, r.Kind, m.tenant(c.Marketplace).periods.Day)

@@ -26,3 +26,15 @@ func FilterMistakes(t *testing.T, keys, absent int) (mistakes int) {
 	}
 	return mistakes
 }
+
+// KeyFilter is keyFilter.
+type KeyFilter struct{ f keyFilter }
+
+// Add adds a key.
+func (k *KeyFilter) Add(key *[16]byte) { k.f.add(key) }
+
+// MayContain calls mayContain.
+func (k *KeyFilter) MayContain(key *[16]byte) bool { return k.f.mayContain(key) }
+
+// Layers returns the number of layers.
+func (k *KeyFilter) Layers() int { return len(k.f.layers) }

@@ -185,6 +185,8 @@ const (
 	classEvent      class = iota // An event id.
 	classClick                   // The charge key of a click.
 	classImpression              // The charge key of an impression.
+	classReceived                // An event id in the hour of its report instead of its own (repeats.go).
+	classes         = iota
 )
 
 func chargeClass(k event.Kind) class {

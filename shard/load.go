@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -266,8 +267,12 @@ func (l *loader) loadDedupKey(key []byte) error {
 	if k == nil {
 		return errors.New("dedup key without bucket")
 	}
+	id := [16]byte(key[5:])
+	if events, _ := event.RepeatHorizons(l.m.state.now); k.id.hour >= events && (k.id.class == classEvent || k.id.class == classReceived) {
+		l.m.repeats.add(k.id.hour, &id)
+	}
 	if k.keys != nil {
-		k.keys[[16]byte(key[5:])] = struct{}{}
+		k.keys[id] = struct{}{}
 		l.m.dedup.hot++
 		if l.m.dedup.hot > hotKeysMax {
 			l.m.dedup.evict(l.m.state.now)

@@ -89,6 +89,7 @@ type Machine struct {
 	adjusts       adjusts
 	attempts      attempts
 	dedup         dedup
+	repeats       repeats
 	cells         cells
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
@@ -169,6 +170,7 @@ func (m *Machine) reset() {
 	m.adjusts = newAdjusts()
 	m.attempts = newAttempts()
 	m.dedup = newDedup()
+	m.repeats = newRepeats()
 	m.cells = newCells()
 	m.unknown = make(map[unknownDay]unknowns)
 	m.rates = newClickRates()

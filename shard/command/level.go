@@ -30,10 +30,12 @@ const (
 	LevelNotices
 	// LevelPacing makes the state of pacing and what is learned from committed events part of the replicated state.
 	LevelPacing
+	// LevelEventIDs recognises the id of an event for 72 hours whatever its time or token.
+	LevelEventIDs
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelPacing
+const LevelNewest = LevelEventIDs
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

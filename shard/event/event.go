@@ -10,6 +10,7 @@ const (
 	ItemsMax         = 1_000          // BOUND: items of one purchase.
 	FutureMillisMax  = 30_000         // An event may be this far ahead of the node's clock.
 	CountMillis      = 30 * dayMillis // Events older than this are accepted and have no effect.
+	RepeatMillis     = 3 * dayMillis  // An event id is recognised for this time after its report, whatever its time or token.
 	ClickMillis      = 7 * dayMillis  // A click charges within this time of its auction.
 	ImpressionMillis = dayMillis      // An impression charges within this time of its auction.
 	dayMillis        = 24 * 3600 * 1000

@@ -22,6 +22,23 @@ func BucketOf(millis int64) uint32 {
 // CountHorizon returns the first bucket whose events are counted at a time.
 func CountHorizon(now int64) uint32 { return BucketOf(now - CountMillis) }
 
+// nearHours is how far the hour of an event may lie behind the hour of its report, so that the key in the event's own
+// bucket also tells when it was reported. Nearly all events are reported within this time.
+const nearHours = 4
+
+// IsNear reports whether the bucket of an event is close to the hour in which it is reported.
+func IsNear(bucket uint32, now int64) bool {
+	hour := BucketOf(now)
+	return bucket+nearHours >= hour && bucket <= hour+1
+}
+
+// RepeatHorizons returns the first buckets in which the id of a repeated event is looked for at a time: among the
+// buckets of events, and among those of reports whose events were not near.
+func RepeatHorizons(now int64) (events, reports uint32) {
+	reports = BucketOf(now - RepeatMillis)
+	return max(reports, nearHours) - nearHours, reports
+}
+
 // ChargeHorizon returns the first bucket whose interactions of a kind are charged at a time.
 func ChargeHorizon(k Kind, now int64) uint32 {
 	switch k {

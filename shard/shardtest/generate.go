@@ -126,8 +126,12 @@ func (g *Generator) events() Step {
 
 func (g *Generator) event(marketplace uint16) command.EventRecord {
 	if len(g.sent) > 0 && g.choose(4, "repeat an event") == 0 {
-		old := g.sent[max(0, len(g.sent)-1-g.choose(12, "which event"))]
-		return old.record
+		r := g.sent[max(0, len(g.sent)-1-g.choose(12, "which event"))].record
+		if r.Campaign == 0 && g.choose(2, "stamp it again") == 0 { // A token fixes the hour of its events.
+			r.OccurredMillis = g.now - int64(g.choose(3, "how long ago"))*3*hourMillis
+			r.Bucket = event.BucketOf(r.OccurredMillis)
+		}
+		return r
 	}
 	g.seq++
 	r := command.EventRecord{

@@ -36,6 +36,7 @@ type Model struct {
 
 	unknown map[unknownDay]map[string]bool
 	seen    map[seenKey]bool
+	reports []report
 	adjusts map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
 	bids    uint32
 }
@@ -97,6 +98,14 @@ type seenKey struct {
 	key    [16]byte
 }
 
+// report is a counted event: its id, its bucket, and the hour and feature level at its report.
+type report struct {
+	key    [16]byte
+	bucket uint32
+	hour   int64
+	level  command.Level
+}
+
 type unknownDay struct {
 	market uint16
 	day    int64
@@ -130,7 +139,11 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	if m.seen[id] {
 		return command.EventResult{Outcome: command.Duplicate}
 	}
+	if m.Level >= command.LevelEventIDs && m.reportedBefore(&r) {
+		return command.EventResult{Outcome: command.Duplicate}
+	}
 	m.seen[id] = true
+	m.reports = append(m.reports, report{r.Key, r.Bucket, m.Now / hourMillis, m.Level})
 	counted := Counted{Market: marketplace, EventRecord: r, Charged: new(big.Int)}
 	var c *Campaign
 	for _, x := range m.Campaigns {
@@ -148,6 +161,20 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	counted.Items = m.countedItems(marketplace, &r)
 	m.Events = append(m.Events, counted)
 	return outcome
+}
+
+// reportedBefore reports whether the id of an event was counted within 72 hours, with another bucket. A report counts as
+// made in the hour of its event, at the earliest 4 hours before it, so that an id is known for up to 76 hours.
+func (m *Model) reportedBefore(r *command.EventRecord) bool {
+	hour := m.Now / hourMillis
+	for _, x := range m.reports {
+		near := int64(x.bucket) >= x.hour-4 && int64(x.bucket) <= x.hour+1
+		inWindow := int64(x.bucket) >= hour-76 && int64(x.bucket) <= hour+1
+		if x.key == r.Key && (inWindow || !near && x.level >= command.LevelEventIDs && x.hour >= hour-72) {
+			return true
+		}
+	}
+	return false
 }
 
 // countedItems returns the items of an event with the product ids under which they are counted.
