@@ -9,32 +9,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	"github.com/hashicorp/raft"
-
 	"github.com/gavel-ads/gavel/raftstore/leadership"
 	"github.com/gavel-ads/gavel/raftstore/proposal"
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest/single"
 )
 
 // lone returns a group that Raft leads on this node, at an address that forward does not know as its own. cancel ends
 // it as the store's end does, and end stops Raft as well.
 func lone(t *testing.T) (g Group, cancel context.CancelFunc, end func()) {
 	t.Helper()
-	c := raft.DefaultConfig()
-	c.LocalID, c.Logger = "n1", hclog.NewNullLogger()
-	log, snaps := raft.NewInmemStore(), raft.NewInmemSnapshotStore()
-	address, transport := raft.NewInmemTransport("")
-	one := raft.Configuration{Servers: []raft.Server{{ID: "n1", Address: address}}}
-	if err := raft.BootstrapCluster(c, log, log, snaps, transport, one); err != nil {
-		t.Fatal(err)
-	}
-	r, err := raft.NewRaft(c, &raft.MockFSM{}, log, log, snaps, transport)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r.State() != raft.Leader {
-		time.Sleep(100 * time.Millisecond)
-	}
+	r := single.Leader(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	lead := leadership.New(leadership.Config{Raft: r, Context: ctx, Logger: slog.New(slog.DiscardHandler)})
 	return Group{ID: 1, Lead: lead}, cancel, func() {

@@ -8,11 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	"github.com/hashicorp/raft"
-
 	"github.com/gavel-ads/gavel/raftstore/control"
 	"github.com/gavel-ads/gavel/raftstore/leadership"
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest/single"
 )
 
 // noState is a state without removed nodes.
@@ -25,19 +23,9 @@ func (noState) AppendNoop(context.Context) error { return nil }
 // lone returns the members of a node that leads group 1 alone, and a function that ends it.
 func lone(t *testing.T) (*Members, func()) {
 	t.Helper()
-	c := raft.DefaultConfig()
 	notices := make(chan bool, 8)
-	c.LocalID, c.Logger, c.NotifyCh = "n1", hclog.NewNullLogger(), notices
-	log, snaps := raft.NewInmemStore(), raft.NewInmemSnapshotStore()
-	address, trans := raft.NewInmemTransport("")
-	one := raft.Configuration{Servers: []raft.Server{{ID: "n1", Address: address}}}
-	if err := raft.BootstrapCluster(c, log, log, snaps, trans, one); err != nil {
-		t.Fatal(err)
-	}
-	r, err := raft.NewRaft(c, &raft.MockFSM{}, log, log, snaps, trans)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := single.Leader(t, notices)
+	address, _ := r.LeaderWithID()
 	ctx, cancel := context.WithCancel(t.Context())
 	logger := slog.New(slog.DiscardHandler)
 	lead := leadership.New(leadership.Config{Self: "n1", Raft: r, Context: ctx, Logger: logger, Gained: func() {}})
