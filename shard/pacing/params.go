@@ -1,4 +1,4 @@
-package pacing
+package pacing // float: the leader computes this; its results are replicated as integers.
 
 // Params are the constants of the controller. Times are in seconds. The zero value is not usable: take Defaults and change
 // it. A Params is only read, so that all campaigns of a marketplace can share one.

@@ -1,4 +1,4 @@
-package pacing
+package pacing // float: the leader computes this; its results are replicated as integers.
 
 import (
 	"math"
