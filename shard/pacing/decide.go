@@ -10,7 +10,7 @@ import (
 func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decision {
 	pass, multiplier := 1.0, 1.0
 	if plan.Mode == Even {
-		pass, multiplier = p.shade(s.x)
+		pass, multiplier = p.shade(s.aggressiveness)
 	}
 	if plan.Ceiling > 0 {
 		multiplier = min(multiplier, float64(plan.Ceiling)/Unshaded)
@@ -34,15 +34,11 @@ func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decisi
 
 // shade returns the probability to compete and the factor of the bids for an aggressiveness. Spend grows with the square of
 // the factor, so that below the floor the probability falls with the square.
-func (p *Params) shade(x float64) (pass, multiplier float64) {
-	if x >= 0 {
-		return 1, 1
+func (p *Params) shade(aggressiveness float64) (pass, multiplier float64) {
+	if aggressiveness >= p.Floor {
+		return 1, aggressiveness
 	}
-	factor := math.Exp(x)
-	if factor >= p.Floor {
-		return 1, factor
-	}
-	return factor * factor / (p.Floor * p.Floor), p.Floor
+	return aggressiveness * aggressiveness / (p.Floor * p.Floor), p.Floor
 }
 
 // count adds to the means of the period. The mean factor is that of the auctions that were not skipped.
@@ -75,7 +71,7 @@ func (s *State) status(plan *Plan, l *limits) Status {
 		return NotPaced
 	case s.seen > 0 && s.multiplier*s.multiplier*(1-s.skip)*wouldSpend < 1:
 		return LimitedByBudget
-	case s.seen > 0 && s.x >= 0 && s.multiplier >= fullBid:
+	case s.seen > 0 && s.aggressiveness >= 1 && s.multiplier >= fullBid:
 		return LimitedByBid
 	}
 	return OnPlan

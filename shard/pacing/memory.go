@@ -46,7 +46,7 @@ func (s *State) Memory() Memory {
 	}
 	return Memory{
 		AtMillis: s.at, Period: s.period,
-		Aggressiveness: int32(math.Round(s.x * logUnit)),
+		Aggressiveness: int32(math.Round(math.Log(s.aggressiveness) * logUnit)),
 		Opening:        s.openingMemory(),
 		HoldFast:       micros(s.holdFast), HoldSlow: micros(s.holdSlow),
 		WinRate: whole(s.winRate * rateUnit),
@@ -58,10 +58,10 @@ func (s *State) Memory() Memory {
 }
 
 func (s *State) openingMemory() int32 {
-	if s.opening > 0 {
+	if s.opening == openingUnknown {
 		return OpeningUnknown
 	}
-	return int32(math.Round(s.opening * logUnit))
+	return int32(math.Round(math.Log(s.opening) * logUnit))
 }
 
 // Restore returns a state that continues where the memory was taken. Members out of range are clamped, so that a memory that
@@ -72,7 +72,7 @@ func Restore(m Memory) State {
 	}
 	s := State{
 		at: m.AtMillis, started: true, period: m.Period,
-		x: logOf(m.Aggressiveness), opening: OpeningUnknown,
+		aggressiveness: math.Exp(logOf(m.Aggressiveness)), opening: openingUnknown,
 		holdFast: amount(m.HoldFast), holdSlow: amount(m.HoldSlow),
 		winRate: float64(m.WinRate) / rateUnit,
 		cost:    amount(m.Cost), traffic: float64(m.Traffic) / trafficUnit,
@@ -81,7 +81,7 @@ func Restore(m Memory) State {
 		skip: unit(float64(m.Skip) / Always), multiplier: unit(float64(m.Multiplier) / Unshaded),
 	}
 	if m.Opening <= 0 {
-		s.opening = logOf(m.Opening)
+		s.opening = math.Exp(logOf(m.Opening))
 	}
 	return s
 }

@@ -9,8 +9,8 @@ type State struct {
 	started bool  // There was a tick.
 	period  uint32
 
-	x       float64 // Logarithm of the aggressiveness, Params.XMin to 0.
-	opening float64 // x an hour after the start of the period; 1: not known.
+	aggressiveness float64 // e^Params.XMin to 1: the factor of the bids, or what the probability to compete follows from.
+	opening        float64 // The same an hour after the start of the period; openingUnknown before.
 
 	holdFast, holdSlow float64 // Expected cost of ads whose outcome is open, by the pace at which it is released.
 	winRate            float64 // Wins per second.
@@ -23,6 +23,9 @@ type State struct {
 
 	skip, multiplier float64 // Means of this period.
 }
+
+// openingUnknown is the value of State.opening before it is known.
+const openingUnknown = 0
 
 // Tick advances the controller to now (Unix milliseconds) and returns what auctions shall do until the next tick. It is meant
 // to be called once a second; other distances are right too, and a time that is not after the last tick counts what was

@@ -28,12 +28,12 @@ func (s *State) begin(plan *Plan, p *Params) {
 	switch {
 	case !s.started:
 		s.started, s.period, s.cap = true, plan.Period, plan.cap()
-		s.x, s.opening = p.Start, OpeningUnknown
+		s.aggressiveness, s.opening = math.Exp(p.Start), openingUnknown
 	case s.period != plan.Period:
-		if s.opening <= 0 {
-			s.x = s.opening
+		if s.opening != openingUnknown {
+			s.aggressiveness = s.opening
 		}
-		s.period, s.cap, s.opening = plan.Period, plan.cap(), OpeningUnknown
+		s.period, s.cap, s.opening = plan.Period, plan.cap(), openingUnknown
 		s.seen, s.seenHours, s.skip, s.multiplier = 0, 0, 0, 0
 		s.dayStart, s.daySpent = plan.DayStartMillis, 0
 		return
@@ -118,7 +118,7 @@ func (s *State) edit(plan *Plan, p *Params) {
 	used := float64(max(plan.Spent, 0)) + s.hold()
 	before, after := float64(was)-used, float64(s.cap)-used
 	if before > 0 && after > 0 {
-		s.x = clamp(s.x+p.EditGain*clamp(math.Log(after/before), -p.StepMax, p.StepMax), p.XMin, 0)
+		s.scale(p.EditGain*clamp(math.Log(after/before), -p.StepMax, p.StepMax), p)
 	}
 }
 
@@ -146,8 +146,16 @@ func (s *State) steer(dt float64, served *Served, t *traffics, l *limits, p *Par
 	if s.traffic < trafficMin {
 		return // No traffic for a long time: nothing says what the aggressiveness costs.
 	}
-	step := clamp(math.Log((target+epsilon)/(s.cost/s.traffic+epsilon)), -p.StepMax, p.StepMax)
-	s.x = clamp(s.x+step*min(min(dt, gapMax)/tau, 1), p.XMin, 0)
+	step := clamp(ln((target+epsilon)/(s.cost/s.traffic+epsilon)), -p.StepMax, p.StepMax)
+	s.scale(step*min(min(dt, gapMax)/tau, 1), p)
+}
+
+// scale adds to the logarithm of the aggressiveness.
+func (s *State) scale(step float64, p *Params) {
+	s.aggressiveness = min(s.aggressiveness*exp(step), 1)
+	if s.aggressiveness < p.Floor { // Rare, so that most ticks need no exponential.
+		s.aggressiveness = max(s.aggressiveness, math.Exp(p.XMin))
+	}
 }
 
 // trafficMin is the least number of auctions in memory that an estimate is made from.
@@ -179,18 +187,9 @@ func (p *Params) loop(winRate, planSeconds float64) float64 {
 
 // remember keeps the aggressiveness of the period's beginning for the beginning of the next.
 func (s *State) remember(now int64, plan *Plan, p *Params) {
-	if s.opening > 0 && float64(now-plan.StartMillis)/1000 >= p.OpeningSeconds {
-		s.opening = s.x
+	if s.opening == openingUnknown && float64(now-plan.StartMillis)/1000 >= p.OpeningSeconds {
+		s.opening = s.aggressiveness
 	}
 }
 
 func clamp(v, low, high float64) float64 { return max(low, min(v, high)) }
-
-// decay returns e^-y for y >= 0. A tick is short beside the times of memory, so that five terms of the series are right to
-// 3e-7 of the value, without the cost of the exponential.
-func decay(y float64) float64 {
-	if y < 0.125 {
-		return 1 - y*(1-y*(1.0/2-y*(1.0/6-y*(1.0/24))))
-	}
-	return math.Exp(-y)
-}
