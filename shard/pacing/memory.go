@@ -24,6 +24,7 @@ type Memory struct {
 	Cap            money.Micros // Budget and carry of the last tick.
 	DayStartMillis int64        // Plan.DayStartMillis of the last tick.
 	DaySpent       money.Micros // Billed in the period before that day.
+	Counted        uint64       // Auctions that Skip and Multiplier are means of.
 	Skip           uint32       // Decision.Skip.
 	Multiplier     uint32       // Decision.Multiplier.
 }
@@ -53,7 +54,7 @@ func (s *State) Memory() Memory {
 		Cost:    micros(s.cost), Traffic: whole(s.traffic * trafficUnit),
 		Seen: whole(s.seen), SeenHours: whole(s.seenHours * hourUnit),
 		Cap: s.cap, DayStartMillis: s.dayStart, DaySpent: s.daySpent,
-		Skip: uint32(s.skip * Always), Multiplier: uint32(s.multiplier * Unshaded),
+		Counted: whole(s.counted), Skip: uint32(s.skip * Always), Multiplier: uint32(s.multiplier * Unshaded),
 	}
 }
 
@@ -71,14 +72,14 @@ func Restore(m Memory) State {
 		return State{}
 	}
 	s := State{
-		at: m.AtMillis, started: true, period: m.Period,
+		at: inRange(m.AtMillis), started: true, period: m.Period,
 		aggressiveness: math.Exp(logOf(m.Aggressiveness)), opening: openingUnknown,
 		holdFast: amount(m.HoldFast), holdSlow: amount(m.HoldSlow),
 		winRate: float64(m.WinRate) / rateUnit,
 		cost:    amount(m.Cost), traffic: float64(m.Traffic) / trafficUnit,
 		seen: float64(m.Seen), seenHours: float64(m.SeenHours) / hourUnit,
 		cap: min(max(m.Cap, 0), money.MaxMicros), dayStart: m.DayStartMillis, daySpent: min(max(m.DaySpent, 0), money.MaxMicros),
-		skip: unit(float64(m.Skip) / Always), multiplier: unit(float64(m.Multiplier) / Unshaded),
+		counted: float64(m.Counted), skip: unit(float64(m.Skip) / Always), multiplier: unit(float64(m.Multiplier) / Unshaded),
 	}
 	if m.Opening <= 0 {
 		s.opening = math.Exp(logOf(m.Opening))

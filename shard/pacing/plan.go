@@ -57,3 +57,6 @@ func (p *Plan) cap() money.Micros {
 	}
 	return sum
 }
+
+// active reports whether the campaign can win, as far as pacing is concerned.
+func (p *Plan) active() bool { return !p.Paused && !p.WalletEmpty }
