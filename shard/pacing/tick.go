@@ -44,7 +44,8 @@ func (s *State) serve(dt float64, served *Served, p *Params) {
 	y := dt * (1 - p.SlowShare + p.SlowShare*p.SlowFactor) / max(p.ClickDelay, 1)
 	s.holdFast = s.holdFast*decay(y) + (1-p.SlowShare)*cost
 	s.holdSlow = s.holdSlow*decay(y/p.SlowFactor) + p.SlowShare*cost
-	s.winRate = s.winRate*decay(dt/p.WinMemory) + wins/p.WinMemory
+	perSecond := 1 / p.WinMemory
+	s.winRate = s.winRate*decay(dt*perSecond) + wins*perSecond
 }
 
 func (s *Served) cost() float64 { return amount(s.Expected) }
@@ -105,33 +106,43 @@ func (s *State) edit(plan *Plan, l *limits, p *Params) {
 	before := l.free - l.cap + float64(s.cap)
 	s.cap = plan.cap()
 	if plan.Mode == Even && before > 0 && l.free > 0 {
-		s.scale(p.EditGain*clamp(ln(l.free/before), -p.StepMax, p.StepMax), p)
+		s.scale(p.EditGain*clamp(math.Log(l.free/before), -p.StepMax, p.StepMax), p)
 	}
 }
 
 // steer moves the aggressiveness toward the target. The plan of the period and the cap of the day are two targets, of which
 // the smaller counts.
 func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Params) {
-	expected, base := s.expect(t, p)
-	if expected <= 0 {
+	level := s.level(t, p)
+	if level <= 0 {
 		return // Nothing is known of the traffic yet.
 	}
-	gone := t.gone / t.total
-	target := l.free / (expected * max(p.RemainingMin, 1-p.FastFinish-gone))
+	free, remaining := l.free, level*max(p.RemainingMin*t.total, (1-p.FastFinish)*t.total-t.gone)
 	if t.day > 0 {
-		target = min(target, l.day*t.total/(expected*max(p.RemainingMin*t.day, t.day-t.dayGone)))
+		today := level * max(p.RemainingMin*t.day, t.day-t.dayGone)
+		if l.day*remaining < free*today {
+			free, remaining = l.day, today
+		}
+	}
+	base := t.forecast
+	if base == 0 {
+		base = level * t.total
 	}
 	epsilon := p.EpsilonShare * l.cap / base
 
-	tau := p.loop(s.winRate, t.seconds)
-	forget := decay(2 * dt / tau)
+	part := dt / p.loop(s.winRate, t.seconds)
+	forget := decay(2 * part)
 	s.cost = s.cost*forget + served.cost()
 	s.traffic = s.traffic*forget + float64(served.Auctions)
 	if s.traffic < trafficMin {
 		return // Without traffic nothing says what the aggressiveness costs.
 	}
-	step := clamp(ln((target+epsilon)/(s.cost/s.traffic+epsilon)), -p.StepMax, p.StepMax)
-	s.scale(step*min(min(dt, gapMax)/tau, 1), p)
+	// The ratio of target, free/remaining + epsilon, and estimate, cost/traffic + epsilon, both times remaining x traffic.
+	step := lnRatio((free+epsilon*remaining)*s.traffic, (s.cost+epsilon*s.traffic)*remaining)
+	if dt > gapMax {
+		part *= gapMax / dt
+	}
+	s.scale(clamp(step, -p.StepMax, p.StepMax)*min(part, 1), p)
 }
 
 // trafficMin is the least number of auctions in memory that an estimate is made from.
@@ -145,20 +156,17 @@ func (s *State) scale(step float64, p *Params) {
 	}
 }
 
-// expect returns the auctions of the plan as they look now: the level of what was seen, weighed against the forecast. It
-// returns 0 when nothing is known. The base is the forecast, or the same where there is none.
-func (s *State) expect(t *traffic, p *Params) (expected, base float64) {
-	switch {
-	case t.total <= 0:
-		return 0, 0
-	case t.forecast > 0:
-		base = max(t.forecast, 1)
-		return t.total * (s.seen + p.PriorShare*base) / (s.seenHours + p.PriorShare*t.total), base
-	case s.seen <= 0 || s.seenHours <= 0:
-		return 0, 0
+// level returns the auctions of an average hour as they look now: those of the hours that were seen, weighed against the
+// forecast. It returns 0 when nothing is known.
+func (s *State) level(t *traffic, p *Params) float64 {
+	if t.forecast > 0 {
+		t.forecast = max(t.forecast, 1)
+		return (s.seen + p.PriorShare*t.forecast) / (s.seenHours + p.PriorShare*t.total)
 	}
-	expected = s.seen / s.seenHours * t.total
-	return expected, expected
+	if s.seen <= 0 || s.seenHours <= 0 || t.total <= 0 {
+		return 0
+	}
+	return s.seen / s.seenHours
 }
 
 // loop returns the time constant of the loop for a campaign that wins so often and a plan of so many seconds.
