@@ -19,7 +19,7 @@ type Memory struct {
 	WinRate        uint64       // Wins per second in units of 2^-32.
 	Cost           money.Micros // Expected cost in the memory of the estimate.
 	Traffic        uint64       // Auctions in the memory of the estimate, in units of 2^-8.
-	Seen           uint64       // Auctions since the start of the period.
+	Seen           uint64       // Auctions since the start of the period; of about the last hour where there is no forecast.
 	SeenHours      uint64       // Weight of the curve over the same time, in average hours of units of 2^-20.
 	Cap            money.Micros // Budget and carry of the last tick.
 	DayStartMillis int64        // Plan.DayStartMillis of the last tick.

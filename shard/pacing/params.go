@@ -28,6 +28,8 @@ type Params struct {
 	RemainingMin float64
 	// PriorShare is the share of a period that the forecast of traffic weighs against what was seen.
 	PriorShare float64
+	// UnknownMemory is the time over which traffic is averaged while there is no forecast of it.
+	UnknownMemory float64
 	// EpsilonShare of the mean planned cost per auction is added to target and estimate, so that neither is ever 0.
 	EpsilonShare float64
 	// EditGain is the exponent of the change of what is left by which an edit of the budget changes the aggressiveness.
@@ -61,8 +63,9 @@ func Defaults() Params {
 		Start: -1.2039728043259361, // ln 0.3
 		Floor: 0.05, XMin: -6, StepMax: 2,
 		Evidence: 10, LoopMin: 60, LoopMax: 5400, LoopShare: 1.0 / 16, WinMemory: 1800,
-		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, EpsilonShare: 0.02,
-		EditGain: 0.5, DayCap: 2, OpeningSeconds: 3600,
+		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, UnknownMemory: 3600,
+		EpsilonShare: 0.02,
+		EditGain:     0.5, DayCap: 2, OpeningSeconds: 3600,
 		PurchaseDelay:  [3]DelayPart{{0.35, 20 * 60}, {0.15, 8 * 3600}, {0.5, 6 * 24 * 3600}},
 		ReturnEvidence: 10, ReturnLoopMin: 3600, ReturnLoopMax: 7 * 24 * 3600,
 		ReturnMin: 0.2,

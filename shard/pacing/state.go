@@ -21,7 +21,7 @@ type State struct {
 	holdFast, holdSlow float64 // Expected cost of ads whose outcome is open, by the pace at which it is released.
 	winRate            float64 // Wins per second.
 	cost, traffic      float64 // Expected cost and auctions in the memory of the estimate.
-	seen, seenHours    float64 // Auctions of this period, and the weight of the curve while they were counted.
+	seen, seenHours    float64 // Auctions of this period, and the curve's weight while they were counted; see observe.
 
 	cap      money.Micros // Budget and carry at the last tick.
 	dayStart int64        // Plan.DayStartMillis at the last tick.
@@ -47,7 +47,7 @@ func (s *State) Tick(now int64, plan *Plan, served Served, curve *Curve, p *Para
 	var t traffic
 	var l limits
 	if plan.Mode == Even {
-		s.observe(&t, last, inRange(now), plan, served.Auctions, curve)
+		s.observe(&t, last, inRange(now), plan, served.Auctions, curve, p)
 	}
 	s.limit(&l, plan, &t, p)
 	s.edit(plan, &l, p)

@@ -61,8 +61,10 @@ type traffic struct {
 	forecast     float64 // Auctions in the plan as forecast; 0: not known.
 }
 
-// observe counts the auctions since the last tick and fills what the curve expects of the plan.
-func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64, c *Curve) {
+// observe counts the auctions since the last tick and fills what the curve expects of the plan. Without a forecast the mean
+// traffic of the period so far would say little about the rest of it, so that only the last hour counts: then what is free is
+// spread over the time that remains.
+func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64, c *Curve, p *Params) {
 	start := inRange(plan.StartMillis)
 	end := max(inRange(plan.EndMillis), start)
 	begin, at := c.at(start), c.at(min(max(now, start), end))
@@ -70,6 +72,10 @@ func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64
 	t.seconds = float64(end-start) / 1000
 	t.forecast = c.level * t.total
 	if now > start && last < end {
+		if t.forecast == 0 {
+			forget := decay(float64(now-last) / 1000 / p.UnknownMemory)
+			s.seen, s.seenHours = s.seen*forget, s.seenHours*forget
+		}
 		s.seen += float64(auctions)
 		s.seenHours += at - c.at(max(last, start))
 	}
