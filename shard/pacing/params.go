@@ -67,7 +67,7 @@ func Defaults() Params {
 		EpsilonShare: 0.02,
 		EditGain:     0.5, DayCap: 2, OpeningSeconds: 3600,
 		PurchaseDelay:  [3]DelayPart{{0.35, 20 * 60}, {0.15, 8 * 3600}, {0.5, 6 * 24 * 3600}},
-		ReturnEvidence: 10, ReturnLoopMin: 3600, ReturnLoopMax: 7 * 24 * 3600,
+		ReturnEvidence: 60, ReturnLoopMin: 12 * 3600, ReturnLoopMax: 7 * 24 * 3600,
 		ReturnMin: 0.2,
 	}
 }

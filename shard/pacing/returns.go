@@ -39,7 +39,7 @@ func (r *Returns) Update(now int64, o Return, p *Params) {
 		return
 	}
 	tau := p.returnLoop(dt, &o)
-	forget := decay(dt / tau)
+	forget := decay(2 * dt / tau)
 	r.spend, r.value = r.spend*forget, r.value*forget+amount(o.Value)
 	for i, part := range p.PurchaseDelay {
 		due := r.pending[i] * (1 - decay(dt/max(part.Mean, 1)))
