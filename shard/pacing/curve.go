@@ -39,9 +39,9 @@ const (
 	cellsMax    = 400 * 24 * cellsOfHour // BOUND: more than a year; 300 kB.
 )
 
-// NewCurve returns the curve of the weights and date factors in a zone. It follows them from fromMillis to toMillis; before and
-// after, and 400 days after fromMillis, every hour is an average one. The caller makes another one when the weights or factors change, and often enough for
-// toMillis to stay ahead (Horizon). It costs about 10 ns and 8 bytes for each 15 minutes, beside the zone.
+// NewCurve returns the curve of the weights and date factors in a zone. It follows them from fromMillis to toMillis, at most 400
+// days; before and after, every hour is an average one. The caller makes another one when the weights or factors change, and
+// often enough for toMillis to stay ahead (Horizon). It costs about 10 ns and 8 bytes for each 15 minutes, beside the zone.
 func NewCurve(w *Weights, zone Zone, dates []DateFactor, fromMillis, toMillis int64) *Curve {
 	from := floorDiv(inRange(fromMillis), cellMillis)
 	cells := min(max(floorDiv(inRange(toMillis)-1, cellMillis)+1-from, 0), cellsMax)

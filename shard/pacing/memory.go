@@ -7,8 +7,9 @@ import (
 )
 
 // Memory is what a State must remember to continue after a restart or on another leader, as integers that can be replicated.
-// It changes with every tick, but only slowly: a copy of the last minute is good enough to continue from, except for the hold,
-// which is replicated with each Decision that changed it. The zero value is the memory of a campaign that never ticked.
+// It changes with every tick, but only slowly: an old copy is good enough to continue from, because the first tick after
+// Restore lets the hold decay over the time since, and learns nothing from that time when it is more than a minute. The zero
+// value is the memory of a campaign that never ticked.
 type Memory struct {
 	AtMillis       int64        // Time of the last tick; 0: none.
 	Period         uint32       // Plan.Period of the last tick.
@@ -66,13 +67,13 @@ func (s *State) openingMemory() int32 {
 }
 
 // Restore returns a state that continues where the memory was taken. Members out of range are clamped, so that a memory that
-// was not made by Memory is harmless. The first tick lets the time since AtMillis pass for the hold.
+// was not made by Memory is harmless.
 func Restore(m Memory) State {
 	if m.AtMillis == 0 {
 		return State{}
 	}
 	s := State{
-		at: inRange(m.AtMillis), started: true, period: m.Period,
+		at: inRange(m.AtMillis), started: true, restored: true, period: m.Period,
 		aggressiveness: math.Exp(logOf(m.Aggressiveness)), opening: openingUnknown,
 		holdFast: amount(m.HoldFast), holdSlow: amount(m.HoldSlow),
 		winRate: float64(m.WinRate) / rateUnit,

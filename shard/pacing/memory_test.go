@@ -13,6 +13,7 @@ import (
 func TestRestoreContinues(t *testing.T) {
 	for seed := range uint64(100) {
 		p := newPlayed(seed)
+		p.jump = gapMax * 1000
 		var s, restored State
 		for i := range 2000 {
 			p.next()
@@ -79,6 +80,43 @@ func TestManyLeadersDoNotDrift(t *testing.T) {
 	one, many := run(false), run(true)
 	if d := math.Abs(float64(one - many)); d > 1e-4*float64(one) {
 		t.Errorf("at noon %v is billed under one leader and %v under many", one, many)
+	}
+}
+
+// A memory of hours ago gives the old aggressiveness and no hold, and does not take the time since for one without traffic.
+func TestRestoreOfAnOldMemory(t *testing.T) {
+	p := Defaults()
+	w := UniformWeights()
+	w.Level = 100 * 3600 << 8
+	curve := NewCurve(&w, UTC, nil, 0, 2*dayMillis)
+	plan := Plan{Mode: Even, Budget: 1e9, EndMillis: dayMillis}
+	var s State
+	served := Served{}
+	tick := func(now int64) Decision {
+		d := s.Tick(now, &plan, served, curve, &p)
+		pass, multiplier := Split(d.Word)
+		cost := money.Micros(8 * 1e9 / 86400 * pass * multiplier * multiplier)
+		served = Served{Expected: cost, Wins: 3, Auctions: 100}
+		plan.Spent += cost
+		return d
+	}
+	for now := int64(0); now < 8*hourMillis; now += 1000 {
+		tick(now)
+	}
+	_, before := Split(tick(8 * hourMillis).Word)
+	s = Restore(s.Memory())
+	plan.Spent += plan.Budget / 8 // The old leader went on for three hours at the same aggressiveness.
+	served = Served{Auctions: 100}
+	d := tick(11 * hourMillis)
+	_, after := Split(d.Word)
+	if math.Abs(after-before) > 1e-6 || d.Hold > 100 {
+		t.Errorf("restored after three hours: factor %v, hold %v; before it was %v", after, d.Hold, before)
+	}
+	for now := int64(11*hourMillis + 1000); now < 12*hourMillis; now += 1000 {
+		_, after = Split(tick(now).Word)
+	}
+	if math.Abs(after-before) > 0.05*before {
+		t.Errorf("an hour later the factor is %v, before it was %v", after, before)
 	}
 }
 

@@ -11,9 +11,10 @@ import "github.com/gavel-ads/gavel/shard/money"
 // has a signal after every win and not only after every click; what was really billed is corrected through what is free. There
 // is no integral part that could wind up: what is free carries all past error.
 type State struct {
-	at      int64 // Time of the last tick in milliseconds.
-	started bool  // There was a tick.
-	period  uint32
+	at       int64 // Time of the last tick in milliseconds.
+	started  bool  // There was a tick.
+	restored bool  // There was none since Restore.
+	period   uint32
 
 	aggressiveness float64 // e^Params.XMin to 1: the factor of the bids, or what the probability to compete follows from.
 	opening        float64 // The same an hour after the start of the period; openingUnknown before.
@@ -43,6 +44,11 @@ func (s *State) Tick(now int64, plan *Plan, served Served, curve *Curve, p *Para
 	last, dt := s.advance(inRange(now))
 	s.begin(plan, p)
 	s.serve(dt, &served, p)
+	resumed := s.restored && dt > gapMax
+	s.restored = false
+	if resumed {
+		last, served.Auctions = inRange(now), 0 // Nobody may have counted the traffic since the memory was taken.
+	}
 
 	var t traffic
 	var l limits
@@ -51,7 +57,7 @@ func (s *State) Tick(now int64, plan *Plan, served Served, curve *Curve, p *Para
 	}
 	s.limit(&l, plan, &t, p)
 	s.edit(plan, &l, p)
-	if plan.Mode == Even && plan.active() && l.left > 0 {
+	if plan.Mode == Even && plan.active() && l.left > 0 && !resumed {
 		s.steer(dt, &served, &t, &l, p)
 		s.remember(now, plan, p)
 	}

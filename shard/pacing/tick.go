@@ -2,8 +2,8 @@ package pacing // float: the leader computes this; its results are replicated as
 
 import "math"
 
-// gapMax is the longest time between two ticks that changes the aggressiveness, in seconds. After a longer one the first
-// tick would act on traffic and spend that nobody counted.
+// gapMax is the longest time between two ticks, in seconds, that changes the aggressiveness: a longer one changes it as one of
+// this length would. After a restored memory that is older, the first tick learns nothing.
 const gapMax = 60
 
 // advance moves the state's time to now and returns the time before and the seconds between.

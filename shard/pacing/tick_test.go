@@ -10,20 +10,20 @@ import (
 
 // played is a campaign that the tests below tick with random arguments that a node could give.
 type played struct {
-	r       *rand.Rand
-	curve   *Curve
-	params  Params
-	plan    Plan
-	now     int64
-	served  Served
-	between int64 // Milliseconds between ticks.
+	r      *rand.Rand
+	curve  *Curve
+	params Params
+	plan   Plan
+	now    int64
+	served Served
+	jump   int64 // The longest time that a tick is late, in milliseconds.
 }
 
 func newPlayed(seed uint64) *played {
 	r := rand.New(rand.NewPCG(seed, 9))
 	w := distinct()
 	w.Level = r.Uint64N(1e6) << r.UintN(12)
-	p := &played{r: r, params: Defaults(), between: 1000, curve: NewCurve(&w, UTC, nil, 0, 3*dayMillis)}
+	p := &played{r: r, params: Defaults(), jump: 600_000, curve: NewCurve(&w, UTC, nil, 0, 3*dayMillis)}
 	if r.IntN(4) == 0 {
 		p.curve = Uniform()
 	}
@@ -37,7 +37,7 @@ func newPlayed(seed uint64) *played {
 
 // next makes the arguments of another tick: mostly quiet, sometimes with an edit, a pause or a jump.
 func (p *played) next() {
-	p.now += p.between
+	p.now += 1000
 	p.served = Served{Auctions: p.r.Uint64N(1000)}
 	if p.r.IntN(3) == 0 {
 		p.served.Wins = p.r.Uint64N(20)
@@ -52,7 +52,7 @@ func (p *played) next() {
 	case 2:
 		p.plan.WalletEmpty = !p.plan.WalletEmpty
 	case 3:
-		p.now += p.r.Int64N(600_000)
+		p.now += p.r.Int64N(p.jump)
 	case 4:
 		p.plan.Period, p.plan.Spent = p.plan.Period+1, 0
 	case 5:
