@@ -10,8 +10,8 @@ const (
 	Month
 )
 
-// Bounds returns the start and end of the local day, week or month that contains a moment, in Unix milliseconds. A day starts
-// at the first moment that has its date, which is not 0:00 where the clock is set forward at midnight.
+// Bounds returns the start and end of the local day, week or month that contains a moment, in Unix milliseconds. A day
+// starts at the first moment that has its date, which is not 0:00 where the clock is set forward at midnight.
 func Bounds(span Span, zone Zone, millis int64) (start, end int64) {
 	day, _ := localHour(inRange(millis)/1000, zone)
 	first, last := day, day+1
@@ -28,8 +28,8 @@ func Bounds(span Span, zone Zone, millis int64) (start, end int64) {
 	return dayStart(first, zone), dayStart(last, zone)
 }
 
-// dayStart returns the first moment with the date of a local day or a later one, in milliseconds. Offsets are from -24 to +16
-// hours (a zone that crosses the date line skips a day), and clocks change at whole cells.
+// dayStart returns the first moment with the date of a local day or a later one, in milliseconds. Offsets are from -24
+// to +16 hours (a zone that crosses the date line skips a day), and clocks change at whole cells.
 func dayStart(day int64, zone Zone) int64 {
 	const step = cellMillis / 1000
 	t := day*daySeconds - 16*3600

@@ -78,7 +78,8 @@ func TestCurveFollowsLocalHours(t *testing.T) {
 			got := c.Share(start-40*hourMillis, at)
 			want := naive(&w, l, dates, time.UnixMilli(start-40*hourMillis), time.UnixMilli(at))
 			if math.Abs(got-want) > 1e-9*want {
-				t.Fatalf("%s %s: until %v the share is %v, want %v", d.zone, d.date, time.UnixMilli(at).In(l), got, want)
+				local := time.UnixMilli(at).In(l)
+				t.Fatalf("%s %s: until %v the share is %v, want %v", d.zone, d.date, local, got, want)
 			}
 		}
 	}

@@ -34,8 +34,8 @@ func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decisi
 	}
 }
 
-// shade returns the probability to compete and the factor of the bids for an aggressiveness. Spend grows with the square of
-// the factor, so that below the floor the probability falls with the square.
+// shade returns the probability to compete and the factor of the bids for an aggressiveness. Spend grows with the
+// square of the factor, so that below the floor the probability falls with the square.
 func (p *Params) shade(aggressiveness float64) (pass, multiplier float64) {
 	if aggressiveness >= p.Floor {
 		return 1, aggressiveness

@@ -9,9 +9,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// market is a day of one campaign in a virtual market, from a seed. Traffic follows a curve with one peak, a level of the day
-// and a factor for each two hours, neither of which the campaign knows. The strongest rival of each auction bids a uniform
-// amount up to the campaign's full bid, so that a bid shaded by m wins m of the auctions at m/2 of the bid on average.
+// market is a day of one campaign in a virtual market, from a seed. Traffic follows a curve with one peak, a level of
+// the day and a factor for each two hours, neither of which the campaign knows. The strongest rival of each auction
+// bids a uniform amount up to the campaign's full bid, so that a bid shaded by m wins m of the auctions at m/2 of the
+// bid on average.
 type market struct {
 	clicks    float64 // Budget in clicks at the price that a static multiplier would pay.
 	demand    float64 // What full bids would spend, in budgets.
@@ -158,9 +159,9 @@ func (m *market) days(n int) (mean dayOutcome) {
 	return mean
 }
 
-// TestVirtualMarket holds the controller to figures near those of the simulator: a budget is spent, late, along the traffic and
-// without overselling. The distance from the traffic is bounded by chance alone: of n clicks at random moments it is
-// 0.87/sqrt(n) in the mean (0.28, 0.06, 0.01), to which the unplanned end of the day adds 0.03.
+// TestVirtualMarket holds the controller to figures near those of the simulator: a budget is spent, late, along the
+// traffic and without overselling. The distance from the traffic is bounded by chance alone: of n clicks at random
+// moments it is 0.87/sqrt(n) in the mean (0.28, 0.06, 0.01), to which the unplanned end of the day adds 0.03.
 func TestVirtualMarket(t *testing.T) {
 	for _, c := range []struct {
 		clicks, demand         float64
@@ -181,7 +182,7 @@ func TestVirtualMarket(t *testing.T) {
 			t.Errorf("%.0f clicks, demand %.0f: %+v, want %+v and at most 0.1 %% oversold", c.clicks, c.demand, o, c)
 		}
 		if o.value < 1.3*unpaced.value || o.ks > unpaced.ks/2 {
-			t.Errorf("%.0f clicks, demand %.0f: %+v is no better than without pacing: %+v", c.clicks, c.demand, o, unpaced)
+			t.Errorf("%.0f clicks, demand %.0f: %+v is no better than unpaced: %+v", c.clicks, c.demand, o, unpaced)
 		}
 	}
 }

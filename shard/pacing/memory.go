@@ -6,10 +6,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Memory is what a State must remember to continue after a restart or on another leader, as integers that can be replicated.
-// It changes with every tick, but only slowly: an old copy is good enough to continue from, because the first tick after
-// Restore lets the hold decay over the time since, and learns nothing from that time when it is more than a minute. The zero
-// value is the memory of a campaign that never ticked.
+// Memory is what a State must remember to continue after a restart or on another leader, as integers that can be
+// replicated. It changes with every tick, but only slowly: an old copy is good enough to continue from, because the
+// first tick after Restore lets the hold decay over the time since, and learns nothing from that time when it is more
+// than a minute. The zero value is the memory of a campaign that never ticked.
 type Memory struct {
 	AtMillis       int64        // Time of the last tick; 0: none.
 	Period         uint32       // Plan.Period of the last tick.
@@ -20,7 +20,7 @@ type Memory struct {
 	WinRate        uint64       // Wins per second in units of 2^-32.
 	Cost           money.Micros // Expected cost in the memory of the estimate.
 	Traffic        uint64       // Auctions in the memory of the estimate, in units of 2^-8.
-	Seen           uint64       // Auctions since the start of the period; of about the last hour where there is no forecast.
+	Seen           uint64       // Auctions since the start of the period; without a forecast of about the last hour.
 	SeenHours      uint64       // Weight of the curve over the same time, in average hours of units of 2^-20.
 	Cap            money.Micros // Budget and carry of the last tick.
 	DayStartMillis int64        // Plan.DayStartMillis of the last tick.
@@ -66,8 +66,8 @@ func (s *State) openingMemory() int32 {
 	return int32(math.Round(math.Log(s.opening) * logUnit))
 }
 
-// Restore returns a state that continues where the memory was taken. Members out of range are clamped, so that a memory that
-// was not made by Memory is harmless.
+// Restore returns a state that continues where the memory was taken. Members out of range are clamped, so that a memory
+// that was not made by Memory is harmless.
 func Restore(m Memory) State {
 	if m.AtMillis == 0 {
 		return State{}
@@ -79,8 +79,10 @@ func Restore(m Memory) State {
 		winRate: float64(m.WinRate) / rateUnit,
 		cost:    amount(m.Cost), traffic: float64(m.Traffic) / trafficUnit,
 		seen: float64(m.Seen), seenHours: float64(m.SeenHours) / hourUnit,
-		cap: min(max(m.Cap, 0), money.MaxMicros), dayStart: m.DayStartMillis, daySpent: min(max(m.DaySpent, 0), money.MaxMicros),
-		counted: float64(m.Counted), skip: unit(float64(m.Skip) / Always), multiplier: unit(float64(m.Multiplier) / Unshaded),
+		cap:      min(max(m.Cap, 0), money.MaxMicros),
+		dayStart: m.DayStartMillis, daySpent: min(max(m.DaySpent, 0), money.MaxMicros),
+		counted: float64(m.Counted), skip: unit(float64(m.Skip) / Always),
+		multiplier: unit(float64(m.Multiplier) / Unshaded),
 	}
 	if m.Opening <= 0 {
 		s.opening = math.Exp(logOf(m.Opening))

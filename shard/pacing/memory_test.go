@@ -35,8 +35,8 @@ func TestRestoreContinues(t *testing.T) {
 // Memory and Restore are the inverse of each other, but for rounding, and carry every member.
 func TestMemoryCarriesEveryMember(t *testing.T) {
 	m := Memory{
-		AtMillis: 1, Period: 2, Aggressiveness: -3 << 20, Opening: -4 << 20, HoldFast: 5, HoldSlow: 6, WinRate: 7, Cost: 8, Traffic: 9,
-		Seen: 10, SeenHours: 11, Cap: 12, DayStartMillis: 13, DaySpent: 14, Counted: 15, Skip: 16, Multiplier: 17,
+		AtMillis: 1, Period: 2, Aggressiveness: -3 << 20, Opening: -4 << 20, HoldFast: 5, HoldSlow: 6, WinRate: 7, Cost: 8,
+		Traffic: 9, Seen: 10, SeenHours: 11, Cap: 12, DayStartMillis: 13, DaySpent: 14, Counted: 15, Skip: 16, Multiplier: 17,
 	}
 	v := reflect.ValueOf(m)
 	for i := range v.NumField() {
@@ -83,7 +83,8 @@ func TestManyLeadersDoNotDrift(t *testing.T) {
 	}
 }
 
-// A memory of hours ago gives the old aggressiveness and no hold, and does not take the time since for one without traffic.
+// A memory of hours ago gives the old aggressiveness and no hold, and does not take the time since for one without
+// traffic.
 func TestRestoreOfAnOldMemory(t *testing.T) {
 	p := Defaults()
 	w := UniformWeights()
@@ -120,7 +121,8 @@ func TestRestoreOfAnOldMemory(t *testing.T) {
 	}
 }
 
-// FuzzRestoreTick restores any memory and ticks it with any arguments: no panic, no NaN, no word above 1.0, no negative hold.
+// FuzzRestoreTick restores any memory and ticks it with any arguments: no panic, no NaN, no word above 1.0, no negative
+// hold.
 func FuzzRestoreTick(f *testing.F) {
 	f.Add(make([]byte, 300))
 	seed := make([]byte, 300)

@@ -1,11 +1,12 @@
 package pacing // float: the leader computes this; its results are replicated as integers.
 
-// Params are the constants of the controller. Times are in seconds. The zero value is not usable: take Defaults and change
-// it. A Params is only read, so that all campaigns of a marketplace can share one.
+// Params are the constants of the controller. Times are in seconds. The zero value is not usable: take Defaults and
+// change it. A Params is only read, so that all campaigns of a marketplace can share one.
 type Params struct {
 	// ClickDelay is the mean time from an auction to its click. Each marketplace learns its own; 60 s before it has.
 	ClickDelay float64
-	// SlowShare of the clicks are late: their mean delay is SlowFactor times that of the others. ClickDelay is the mean of all.
+	// SlowShare of the clicks are late: their mean delay is SlowFactor times that of the others. ClickDelay is the mean
+	// of all.
 	SlowShare, SlowFactor float64
 
 	// Start is the logarithm of the aggressiveness of a campaign that has no history (slow start).
@@ -39,11 +40,11 @@ type Params struct {
 	// OpeningSeconds after the start of a period its aggressiveness is remembered for the start of the next.
 	OpeningSeconds float64
 
-	// PurchaseDelay is the distribution of the time from a click to its purchase, as a mixture of exponentials whose shares add
-	// up to 1.
+	// PurchaseDelay is the distribution of the time from a click to its purchase, as a mixture of exponentials whose
+	// shares add up to 1.
 	PurchaseDelay [3]DelayPart
-	// ReturnEvidence is the number of expected purchases in a loop time of the target return; ReturnLoopMin and ReturnLoopMax
-	// bound it.
+	// ReturnEvidence is the number of expected purchases in a loop time of the target return; ReturnLoopMin and
+	// ReturnLoopMax bound it.
 	ReturnEvidence               float64
 	ReturnLoopMin, ReturnLoopMax float64
 	// ReturnMin is the smallest factor that a target return on ad spend makes of a bid; the largest is 1.

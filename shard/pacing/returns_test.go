@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// shop is a campaign whose clicks turn into purchases. Bids with the factor m win m of the clicks of full bids at m of their
-// price, so that the return falls with the factor: full bids return atFull, and the factor target/atFull meets the target.
+// shop is a campaign whose clicks turn into purchases. Bids with the factor m win m of the clicks of full bids at m of
+// their price, so that the return falls with the factor: full bids return atFull, and the factor target/atFull meets
+// the target.
 type shop struct {
 	clicks float64 // A day, with full bids.
 	atFull float64 // Return of full bids, relative to the target.
@@ -17,8 +18,8 @@ type shop struct {
 	days   int
 }
 
-// run returns the return on what was spent in the second half of the time, relative to the target, the mean factor then,
-// and how far the factor moved on average in a day.
+// run returns the return on what was spent in the second half of the time, relative to the target, the mean factor
+// then, and how far the factor moved on average in a day.
 func (s *shop) run(seed uint64) (ratio, factor, moved float64) {
 	const every = 600
 	const price, target = 1_000_000, 4_000
@@ -69,9 +70,9 @@ func (s *shop) run(seed uint64) (ratio, factor, moved float64) {
 	return earned / spent / (target / 1000), factor, moved
 }
 
-// TestReturnsMeetTheTarget holds the loop to the share of campaigns within 10 % of their target, over four weeks after four
-// weeks of learning. With 50 clicks a day these have about 70 purchases, whose chance alone is 12 %. Full bids that return more
-// than the target stay full.
+// TestReturnsMeetTheTarget holds the loop to the share of campaigns within 10 % of their target, over four weeks after
+// four weeks of learning. With 50 clicks a day these have about 70 purchases, whose chance alone is 12 %. Full bids
+// that return more than the target stay full.
 func TestReturnsMeetTheTarget(t *testing.T) {
 	const runs = 20
 	for _, test := range []struct {
@@ -97,7 +98,7 @@ func TestReturnsMeetTheTarget(t *testing.T) {
 			}
 			mean, factor, moved = mean+ratio/runs, factor+f/runs, moved+m/runs
 		}
-		t.Logf("%4.0f clicks, full bids return %.1f of the target: %d of %d within 10 %%, mean %.3f, factor %.3f, moves %.3f a day",
+		t.Logf("%4.0f clicks, full bids return %.1f: %d of %d within 10 %%, mean %.3f, factor %.3f, moves %.3f a day",
 			test.clicks, test.atFull, within, runs, mean, factor, moved)
 		if within < test.within || math.Abs(factor-test.factor) > 0.1 || moved > 0.2 {
 			t.Errorf("want at least %d within 10 %%, a factor of %.1f and at most 0.2 a day", test.within, test.factor)
@@ -133,14 +134,19 @@ func TestReturnsKeepTheirBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	p := Defaults()
 	for range 2000 {
-		m := ReturnMemory{AtMillis: r.Int64() - 1<<62, Log: int32(r.Uint32()), Spend: money.Micros(r.Uint64()), Value: money.Micros(r.Uint64())}
+		m := ReturnMemory{
+			AtMillis: r.Int64() - 1<<62, Log: int32(r.Uint32()),
+			Spend: money.Micros(r.Uint64()), Value: money.Micros(r.Uint64()),
+		}
 		ret := RestoreReturns(m)
 		for range 5 {
 			ret.Update(int64(r.Uint64()>>r.UintN(64)), Return{
-				Value: money.Micros(r.Uint64()), Spend: money.Micros(r.Uint64()), ClickPrice: money.Micros(r.Uint64() >> r.UintN(64)),
+				Value: money.Micros(r.Uint64()), Spend: money.Micros(r.Uint64()),
+				ClickPrice:   money.Micros(r.Uint64() >> r.UintN(64)),
 				PurchaseRate: r.Uint32(), TargetMilli: r.Uint32() >> r.UintN(32),
 			}, &p)
-			if f := ret.Factor(); f > Unshaded || f < Unshaded/5-1 || math.IsNaN(ret.spend) || math.IsNaN(ret.value) || ret.spend < 0 {
+			f := ret.Factor()
+			if f > Unshaded || f < Unshaded/5-1 || !(ret.spend >= 0) || !(ret.value >= 0) {
 				t.Fatalf("%+v has the factor %x", ret, f)
 			}
 		}

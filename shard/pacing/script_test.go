@@ -17,10 +17,10 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the tables of testdata/*.txt as they are now")
 
-// TestScripts plays the scenarios of testdata/*.txt in a market without chance: full bids would spend demand x budget over the
-// plan in proportion to traffic, spend falls with the square of the factor of the bids, and every expected click comes after
-// the click delay. A scenario is a line of settings, lines of events, and the table that follows from them. Numbers may
-// differ by one in the last digit, because processors round differently.
+// TestScripts plays the scenarios of testdata/*.txt in a market without chance: full bids would spend demand x budget
+// over the plan in proportion to traffic, spend falls with the square of the factor of the bids, and every expected
+// click comes after the click delay. A scenario is a line of settings, lines of events, and the table that follows from
+// them. Numbers may differ by one in the last digit, because processors round differently.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -88,7 +88,10 @@ type script struct {
 }
 
 func newScript(t *testing.T, text string) *script {
-	s := &script{t: t, settings: map[string]string{}, events: map[time.Duration][]string{}, surge: 1, factor: 1, params: Defaults()}
+	s := &script{
+		t: t, settings: map[string]string{}, events: map[time.Duration][]string{},
+		surge: 1, factor: 1, params: Defaults(),
+	}
 	for line := range strings.SplitSeq(text, "\n") {
 		words := strings.Fields(line)
 		switch {
@@ -164,7 +167,8 @@ func (s *script) prepare() {
 	if end := s.text("end", ""); end != "" {
 		s.plan.EndMillis = s.begin + s.duration(end).Milliseconds()
 	}
-	s.perHour = s.number("demand", 4) * s.number("budget", 100) * float64(money.PerMajor) / s.truth.Share(s.plan.StartMillis, s.plan.EndMillis)
+	hours := s.truth.Share(s.plan.StartMillis, s.plan.EndMillis)
+	s.perHour = s.number("demand", 4) * s.number("budget", 100) * float64(money.PerMajor) / hours
 }
 
 const dayMillis = 24 * hourMillis

@@ -2,8 +2,8 @@ package pacing // float: the leader computes this; its results are replicated as
 
 import "math"
 
-// A tick is short beside the times of memory and of the loop, so exponentials in a tick are of small arguments, where five
-// terms of the series are right to 3e-7 at a fraction of the cost. Longer ones fall back to package math.
+// A tick is short beside the times of memory and of the loop, so exponentials in a tick are of small arguments, where
+// five terms of the series are right to 3e-7 at a fraction of the cost. Longer ones fall back to package math.
 const seriesMax = 0.125
 
 // exp returns e^y.

@@ -16,8 +16,16 @@ func TestAdvise(t *testing.T) {
 		want          Advice
 	}{
 		{"half bids", 100e6, 100e6, Decision{Status: LimitedByBudget, Multiplier: half}, Advice{400e6, 300e6, 600e6}},
-		{"half bids in half of the auctions", 100e6, 100e6, Decision{Status: LimitedByBudget, Multiplier: half, Skip: 1 << 31}, Advice{800e6, 700e6, 1400e6}},
-		{"no more than ten times", 100e6, 50e6, Decision{Status: LimitedByBudget, Multiplier: Unshaded / 20}, Advice{1000e6, 450e6, 9000e6}},
+		{
+			"half bids in half of the auctions", 100e6, 100e6,
+			Decision{Status: LimitedByBudget, Multiplier: half, Skip: 1 << 31},
+			Advice{800e6, 700e6, 1400e6},
+		},
+		{
+			"no more than ten times", 100e6, 50e6,
+			Decision{Status: LimitedByBudget, Multiplier: Unshaded / 20},
+			Advice{1000e6, 450e6, 9000e6},
+		},
 		{"full bids", 100e6, 90e6, Decision{Status: LimitedByBid, Multiplier: Unshaded}, Advice{SuggestedBudget: 100e6}},
 		{"nothing counted", 100e6, 0, Decision{Status: LimitedByBudget}, Advice{SuggestedBudget: 100e6}},
 		{"an empty wallet", 100e6, 0, Decision{Status: LimitedByWallet, Multiplier: half}, Advice{SuggestedBudget: 100e6}},
@@ -25,8 +33,10 @@ func TestAdvise(t *testing.T) {
 	} {
 		got := Advise(test.budget, test.spent, test.d)
 		near := func(a, b money.Micros) bool { return max(a-b, b-a) <= 1+max(a, b)/1e6 }
-		if !near(got.SuggestedBudget, test.want.SuggestedBudget) || !near(got.LostSpend, test.want.LostSpend) || !near(got.LostValue, test.want.LostValue) {
-			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		want := test.want
+		if !near(got.SuggestedBudget, want.SuggestedBudget) || !near(got.LostSpend, want.LostSpend) ||
+			!near(got.LostValue, want.LostValue) {
+			t.Errorf("%s: %+v, want %+v", test.name, got, want)
 		}
 	}
 }
@@ -42,7 +52,8 @@ func TestAdviceInAMarket(t *testing.T) {
 		for now := int64(0); now < dayMillis*3/4; now += 1000 {
 			d = s.Tick(now, &plan, served, Uniform(), &p)
 			pass, multiplier := Split(d.Word)
-			served = Served{Expected: money.Micros(demand * 1e9 / 86400 * pass * multiplier * multiplier), Wins: 10, Auctions: 100}
+			cost := money.Micros(demand * 1e9 / 86400 * pass * multiplier * multiplier)
+			served = Served{Expected: cost, Wins: 10, Auctions: 100}
 			plan.Spent = min(plan.Spent+served.Expected, plan.Budget)
 		}
 		if d.Status != LimitedByBudget {

@@ -2,8 +2,8 @@ package pacing // float: the leader computes this; its results are replicated as
 
 import "math"
 
-// gapMax is the longest time between two ticks, in seconds, that changes the aggressiveness: a longer one changes it as one of
-// this length would. After a restored memory that is older, the first tick learns nothing.
+// gapMax is the longest time between two ticks, in seconds, that changes the aggressiveness: a longer one changes it as
+// one of this length would. After a restored memory that is older, the first tick learns nothing.
 const gapMax = 60
 
 // advance moves the state's time to now and returns the time before and the seconds between.
@@ -61,9 +61,9 @@ type traffic struct {
 	forecast     float64 // Auctions in the plan as forecast; 0: not known.
 }
 
-// observe counts the auctions since the last tick and fills what the curve expects of the plan. Without a forecast the mean
-// traffic of the period so far would say little about the rest of it, so that only the last hour counts: then what is free is
-// spread over the time that remains.
+// observe counts the auctions since the last tick and fills what the curve expects of the plan. Without a forecast the
+// mean traffic of the period so far would say little about the rest of it, so that only the last hour counts: then what
+// is free is spread over the time that remains.
 func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64, c *Curve, p *Params) {
 	start := inRange(plan.StartMillis)
 	end := max(inRange(plan.EndMillis), start)
@@ -103,8 +103,8 @@ func (s *State) limit(l *limits, plan *Plan, t *traffic, p *Params) {
 	}
 }
 
-// edit answers a change of the budget inside a period at once. Spend grows with the square of the aggressiveness, so that the
-// square root of the change of what is free would be right if all auctions cost alike.
+// edit answers a change of the budget inside a period at once. Spend grows with the square of the aggressiveness, so
+// that the square root of the change of what is free would be right if all auctions cost alike.
 func (s *State) edit(plan *Plan, l *limits, p *Params) {
 	if plan.cap() == s.cap {
 		return
@@ -116,8 +116,8 @@ func (s *State) edit(plan *Plan, l *limits, p *Params) {
 	}
 }
 
-// steer moves the aggressiveness toward the target. The plan of the period and the cap of the day are two targets, of which
-// the smaller counts.
+// steer moves the aggressiveness toward the target. The plan of the period and the cap of the day are two targets, of
+// which the smaller counts.
 func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Params) {
 	level := s.level(t, p)
 	if level <= 0 {
@@ -143,7 +143,8 @@ func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Para
 	if s.traffic < trafficMin {
 		return // Without traffic nothing says what the aggressiveness costs.
 	}
-	// The ratio of target, free/remaining + epsilon, and estimate, cost/traffic + epsilon, both times remaining x traffic.
+	// The ratio of target, free/remaining + epsilon, and estimate, cost/traffic + epsilon, both times remaining x
+	// traffic.
 	step := lnRatio((free+epsilon*remaining)*s.traffic, (s.cost+epsilon*s.traffic)*remaining)
 	if dt > gapMax {
 		part *= gapMax / dt
@@ -162,8 +163,8 @@ func (s *State) scale(step float64, p *Params) {
 	}
 }
 
-// level returns the auctions of an average hour as they look now: those of the hours that were seen, weighed against the
-// forecast. It returns 0 when nothing is known.
+// level returns the auctions of an average hour as they look now: those of the hours that were seen, weighed against
+// the forecast. It returns 0 when nothing is known.
 func (s *State) level(t *traffic, p *Params) float64 {
 	if t.forecast > 0 {
 		t.forecast = max(t.forecast, 1)
@@ -193,5 +194,6 @@ func (s *State) remember(now int64, plan *Plan, p *Params) {
 
 func clamp(v, low, high float64) float64 { return max(low, min(v, high)) }
 
-// inRange clamps a time to 1970 to the year 287,396, in which differences of times cannot overflow and are exact as floats.
+// inRange clamps a time to 1970 to the year 287,396, in which differences of times cannot overflow and are exact as
+// floats.
 func inRange(millis int64) int64 { return min(max(millis, 0), 1<<53) }

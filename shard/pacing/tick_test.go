@@ -134,8 +134,8 @@ func TestTickDistancesAreEquivalent(t *testing.T) {
 	}
 }
 
-// A campaign with less left is never steered to spend more: after the same history, the aggressiveness does not rise with
-// what was billed, and does not fall with the budget.
+// A campaign with less left is never steered to spend more: after the same history, the aggressiveness does not rise
+// with what was billed, and does not fall with the budget.
 func TestTickIsMonotone(t *testing.T) {
 	for seed := range uint64(200) {
 		p := newPlayed(seed)
@@ -154,7 +154,7 @@ func TestTickIsMonotone(t *testing.T) {
 			plan.Spent = spent
 			pass, multiplier := Split(c.Tick(p.now, &plan, served, p.curve, &p.params).Word)
 			if spend := pass * multiplier * multiplier; spend > last*(1+1e-9) {
-				t.Fatalf("seed %d: with %v billed the factor of spend is %v, with less billed %v", seed, spent, spend, last)
+				t.Fatalf("seed %d: with %v billed the factor of spend is %v, with less %v", seed, spent, spend, last)
 			} else {
 				last = spend
 			}
@@ -173,8 +173,8 @@ func TestTickIsMonotone(t *testing.T) {
 	}
 }
 
-// What the controller plans to spend until the end of the period is at most what is free: at the target, the spend of the
-// traffic that remains is what is left less the hold.
+// What the controller plans to spend until the end of the period is at most what is free: at the target, the spend of
+// the traffic that remains is what is left less the hold.
 func TestTickPlansWithinWhatIsFree(t *testing.T) {
 	p := Defaults()
 	w := distinct()

@@ -12,8 +12,8 @@ const (
 	Unshaded = 1 << 31   // Factor of the bids: 1.
 )
 
-// Word returns the word for a probability to compete and a factor of the bids. Both are clamped to 0 to 1; a value that is not
-// a number counts as 0. A factor that would round to 0 stops the campaign.
+// Word returns the word for a probability to compete and a factor of the bids. Both are clamped to 0 to 1; a value that
+// is not a number counts as 0. A factor that would round to 0 stops the campaign.
 func Word(pass, multiplier float64) uint64 {
 	factor := uint64(unit(multiplier)*Unshaded + 0.5)
 	if factor == 0 {
