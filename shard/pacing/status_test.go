@@ -83,7 +83,7 @@ func TestStatuses(t *testing.T) {
 		{"full bids", func(_ *Plan, s *State) { s.aggressiveness, s.counted, s.multiplier = 1, 1e6, 0.99 }, LimitedByBid},
 		{"half bids", func(_ *Plan, s *State) { s.counted, s.multiplier = 1e6, 0.5 }, LimitedByBudget},
 		{"slightly less than full bids", func(_ *Plan, s *State) { s.counted, s.multiplier = 1e6, 0.9 }, OnPlan},
-		{"every second auction skipped", func(_ *Plan, s *State) { s.counted, s.multiplier, s.skip = 1e6, 0.99, 0.5 }, LimitedByBudget},
+		{"every second auction", func(_ *Plan, s *State) { s.counted, s.multiplier, s.skip = 1e6, 1, 0.5 }, LimitedByBudget},
 	} {
 		plan := base
 		var s State

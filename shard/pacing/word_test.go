@@ -10,7 +10,8 @@ import (
 
 // The controller does not import the market, so its words are compared here with what auctions read.
 func TestWordsAreThoseOfTheMarket(t *testing.T) {
-	if pacing.Always != market.PacingAlways || pacing.Unshaded != market.PacingUnshaded || pacing.Open != market.PacingOpen {
+	if pacing.Open != market.PacingOpen || pacing.Always != market.PacingAlways ||
+		pacing.Unshaded != market.PacingUnshaded {
 		t.Error("the words of pacing are not those of market.PacingState")
 	}
 }
