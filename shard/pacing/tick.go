@@ -27,7 +27,7 @@ func (s *State) begin(plan *Plan, p *Params) {
 		s.aggressiveness, s.opening = math.Exp(p.Start), openingUnknown
 	case s.period != plan.Period:
 		if s.opening != openingUnknown {
-			s.aggressiveness = s.opening
+			s.jump(s.opening)
 		}
 		s.period, s.cap, s.opening = plan.Period, plan.cap(), openingUnknown
 		s.steered, s.seen, s.seenHours = 0, 0, 0
@@ -122,8 +122,16 @@ func (s *State) edit(plan *Plan, l *limits, p *Params) {
 	before := l.free - l.cap + float64(s.cap)
 	s.cap = plan.cap()
 	if plan.Mode == Even && before > 0 && l.free > 0 {
-		s.scale(p.EditGain*clamp(math.Log(l.free/before), -p.StepMax, p.StepMax), p)
+		s.jump(p.bound(s.aggressiveness * math.Exp(p.EditGain*clamp(math.Log(l.free/before), -p.StepMax, p.StepMax))))
 	}
+}
+
+// jump changes the aggressiveness at once, and the memory of the estimate with it: spend goes with the square, and the
+// loop would answer a second time to what it remembers of the old spend.
+func (s *State) jump(aggressiveness float64) {
+	factor := aggressiveness / s.aggressiveness
+	s.aggressiveness = aggressiveness
+	s.cost *= factor * factor
 }
 
 // steer moves the aggressiveness toward the target. The plan of the period and the cap of the day are two targets, of
@@ -159,18 +167,18 @@ func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Para
 	if dt > gapMax {
 		part *= gapMax / dt
 	}
-	s.scale(clamp(step, -p.StepMax, p.StepMax)*min(part, 1), p)
+	s.aggressiveness = p.bound(s.aggressiveness * exp(clamp(step, -p.StepMax, p.StepMax)*min(part, 1)))
 }
 
 // trafficMin is the least number of auctions in memory that an estimate is made from.
 const trafficMin = 1e-3
 
-// scale adds to the logarithm of the aggressiveness.
-func (s *State) scale(step float64, p *Params) {
-	s.aggressiveness = min(s.aggressiveness*exp(step), 1)
-	if s.aggressiveness < p.Floor { // Rare, so that most ticks need no exponential.
-		s.aggressiveness = max(s.aggressiveness, math.Exp(p.XMin))
+// bound clamps an aggressiveness.
+func (p *Params) bound(aggressiveness float64) float64 {
+	if aggressiveness < p.Floor { // Rare, so that most ticks need no exponential.
+		return max(aggressiveness, math.Exp(p.XMin))
 	}
+	return min(aggressiveness, 1)
 }
 
 // level returns the auctions of an average hour as they look now: those of the hours that were seen, weighed against
