@@ -4,7 +4,7 @@ package pacing // float: the leader computes this; its results are replicated as
 // change it. A Params is only read, so that all campaigns of a marketplace can share one.
 type Params struct {
 	// ClickDelay is the mean time from an auction to the event that charges for it, which is a click but for CPM. Each
-	// marketplace learns its own; 60 s before it has.
+	// marketplace learns its own; 60 s before it has. It counts as 1 s to 7 days.
 	ClickDelay float64
 	// SlowShare of the clicks are late: their mean delay is SlowFactor times that of the others. ClickDelay is the mean
 	// of all.
