@@ -1,0 +1,245 @@
+package pacing // float: the leader computes this; its results are replicated as integers.
+
+import "math"
+
+// gapMax is the longest time between two ticks, in seconds, that changes the aggressiveness: a longer one changes it as
+// one of this length would. After a restored memory that is older, the first tick learns nothing.
+const gapMax = 60
+
+// perMilli converts milliseconds to seconds. Multiplying is faster than dividing.
+const perMilli = 1e-3
+
+// advance moves the state's time to now and returns the time before and the seconds between.
+func (s *State) advance(now int64) (last int64, dt float64) {
+	last = s.at
+	if !s.started {
+		last = now - 1000 // The first tick is one like the others.
+	}
+	if now <= last {
+		return now, 0
+	}
+	s.at = now
+	return last, float64(now-last) * perMilli
+}
+
+// begin starts the campaign or the period, and the day, where the plan has a new one.
+func (s *State) begin(plan *Plan, p *Params) {
+	switch {
+	case !s.started:
+		s.started, s.period, s.cap = true, plan.Period, plan.cap()
+		s.aggressiveness, s.opening = math.Exp(p.Start), openingUnknown
+	case s.period != plan.Period:
+		if s.opening != openingUnknown {
+			s.jump(s.opening)
+		}
+		s.period, s.cap, s.opening = plan.Period, plan.cap(), openingUnknown
+		s.steered, s.seen, s.seenHours = 0, 0, 0
+		s.counted, s.skip, s.multiplier = 0, 0, 0
+		s.dayStart, s.daySpent = plan.DayStartMillis, 0
+	}
+	if s.dayStart != plan.DayStartMillis {
+		s.dayStart, s.daySpent = plan.DayStartMillis, plan.Spent
+	}
+}
+
+// serve lets the hold and the rate of wins decay over dt seconds and adds what was served.
+func (s *State) serve(dt float64, served *Served, p *Params) {
+	cost, wins := served.cost(), float64(served.Wins)
+	y := dt * (1 - p.SlowShare + p.SlowShare*p.SlowFactor) / clamp(p.ClickDelay, 1, delayMax)
+	s.holdFast = s.holdFast*decay(y) + (1-p.SlowShare)*cost
+	s.holdSlow = s.holdSlow*decay(y/p.SlowFactor) + p.SlowShare*cost
+	perSecond := 1 / p.WinMemory
+	s.winRate = s.winRate*decay(dt*perSecond) + wins*perSecond
+}
+
+// delayMax bounds the click delay: a week, after which clicks are not charged, in seconds.
+const delayMax = 7 * daySeconds
+
+func (s *Served) cost() float64 { return amount(s.Expected) }
+
+// hold returns the expected cost of ads whose outcome is open.
+func (s *State) hold() float64 { return s.holdFast + s.holdSlow }
+
+// traffic is what the curve expects of the plan, in average hours, and what that means in auctions.
+type traffic struct {
+	total, gone  float64 // Of the plan, and of it until now.
+	day, dayGone float64 // Of the current day inside the plan, and of it until now; 0: days have no cap.
+	seconds      float64 // Time from the plan's start to its end.
+	forecast     float64 // Auctions in the plan as forecast; 0: not known.
+}
+
+// observe counts the auctions since the last tick and fills what the curve expects of the plan. Without a forecast the
+// mean traffic of the period so far would say little about the rest of it, so that only the last hour counts: then what
+// is free is spread over the time that remains.
+func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64, c *Curve, p *Params) {
+	start := inRange(plan.StartMillis)
+	end := max(inRange(plan.EndMillis), start)
+	begin, at := c.at(start), c.at(min(max(now, start), end))
+	t.total, t.gone = c.at(end)-begin, at-begin
+	t.seconds = float64(end-start) * perMilli
+	t.forecast = c.level * t.total
+	if now > start && last < end {
+		s.see(float64(now-last)*perMilli, at-c.at(max(last, start)), auctions, t.forecast > 0, p)
+	}
+	if from, to := max(plan.DayStartMillis, start), min(plan.DayEndMillis, end); from < to {
+		dayBegin := c.at(from)
+		t.day, t.dayGone = c.at(to)-dayBegin, max(at-dayBegin, 0)
+	}
+}
+
+// see counts auctions over an interval of dt seconds to which the curve gives a weight of hours. Traffic of which the
+// curve expects nothing, such as that of hours in which the campaign does not compete, says nothing about the rest.
+func (s *State) see(dt, hours float64, auctions uint64, forecast bool, p *Params) {
+	if hours <= 0 {
+		return
+	}
+	if !forecast {
+		forget := decay(dt / p.UnknownMemory)
+		s.seen, s.seenHours = s.seen*forget, s.seenHours*forget
+	}
+	s.seen += float64(auctions)
+	s.seenHours += hours
+}
+
+// limits is what may still be spent, in micro-units.
+type limits struct {
+	cap  float64 // Budget and carry.
+	left float64 // Of the period, not less the hold.
+	free float64 // Of the period, less the hold; at least 0.
+	day  float64 // Of the day, less the hold; +Inf when days have no cap.
+}
+
+func (s *State) limit(l *limits, plan *Plan, t *traffic, p *Params) {
+	l.cap, l.day = float64(plan.cap()), math.Inf(1)
+	l.left = l.cap - float64(max(plan.Spent, 0))
+	if l.free = l.left - s.hold(); l.free < 0 {
+		l.free = 0
+	}
+	if t.day > 0 {
+		today := float64(max(plan.Spent-s.daySpent, 0))
+		l.day = max(p.DayCap*l.cap*t.day/t.total-today-s.hold(), 0)
+	}
+}
+
+// edit answers a change of the budget inside a period at once. Spend grows with the square of the aggressiveness, so
+// that the square root of the change of what is free would be right if all auctions cost alike.
+func (s *State) edit(plan *Plan, l *limits, p *Params) {
+	if plan.cap() == s.cap {
+		return
+	}
+	before := l.free - l.cap + float64(s.cap)
+	s.cap = plan.cap()
+	if plan.Mode == Even && before > 0 && l.free > 0 {
+		s.jump(p.bound(s.aggressiveness * math.Exp(p.EditGain*clamp(math.Log(l.free/before), -p.StepMax, p.StepMax))))
+	}
+}
+
+// jump changes the aggressiveness at once, and the memory of the estimate with it: spend goes with the square, and the
+// loop would answer a second time to what it remembers of the old spend.
+func (s *State) jump(aggressiveness float64) {
+	factor := aggressiveness / s.aggressiveness
+	s.aggressiveness = aggressiveness
+	s.cost *= factor * factor
+}
+
+// steer moves the aggressiveness toward the target. The plan of the period and the cap of the day are two targets, of
+// which the smaller counts.
+func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Params) {
+	level := s.level(t, p)
+	if level <= 0 {
+		return // Nothing is known of the traffic yet.
+	}
+	free, remaining := l.free, level*clamp((1-p.FastFinish)*t.total-t.gone, p.RemainingMin*t.total, t.total)
+	if t.day > 0 {
+		today := level * max(p.RemainingMin*t.day, t.day-t.dayGone)
+		if l.day*remaining < free*today {
+			free, remaining = l.day, today
+		}
+	}
+	base := t.forecast
+	if base == 0 {
+		base = level * t.total
+	}
+	epsilon := p.EpsilonShare * l.cap / base
+
+	part := dt / p.loop(s.winRate, t.seconds)
+	forget := decay(2 * part)
+	s.cost = s.cost*forget + served.cost()
+	s.traffic = s.traffic*forget + float64(served.Auctions)
+	if s.traffic < trafficMin {
+		return // Without traffic nothing says what the aggressiveness costs.
+	}
+	// The ratio of target, free/remaining + epsilon, and estimate, cost/traffic + epsilon, both times remaining x
+	// traffic.
+	step := lnRatio((free+epsilon*remaining)*s.traffic, (s.cost+epsilon*s.traffic)*remaining)
+	if dt > gapMax {
+		part *= gapMax / dt
+	}
+	s.aggressiveness = p.bound(s.aggressiveness * exp(clamp(step, -p.StepMax, p.StepMax)*clamp(part, 0, 1)))
+}
+
+// trafficMin is the least number of auctions in memory that an estimate is made from.
+const trafficMin = 1e-3
+
+// bound clamps an aggressiveness.
+func (p *Params) bound(aggressiveness float64) float64 {
+	if aggressiveness < p.Floor { // Rare, so that most ticks need no exponential.
+		return max(aggressiveness, math.Exp(p.XMin))
+	}
+	if aggressiveness > 1 {
+		return 1
+	}
+	return aggressiveness
+}
+
+// level returns the auctions of an average hour as they look now: those of the hours that were seen, weighed against
+// the forecast. It returns 0 when nothing is known.
+func (s *State) level(t *traffic, p *Params) float64 {
+	if t.forecast > 0 {
+		if t.forecast < 1 {
+			t.forecast = 1
+		}
+		return (s.seen + p.PriorShare*t.forecast) / (s.seenHours + p.PriorShare*t.total)
+	}
+	if s.seen <= 0 || s.seenHours <= 0 || t.total <= 0 {
+		return 0
+	}
+	return s.seen / s.seenHours
+}
+
+// loop returns the time constant of the loop for a campaign that wins so often and a plan of so many seconds.
+func (p *Params) loop(winRate, planSeconds float64) float64 {
+	tau := p.LoopMax
+	if winRate*tau > p.Evidence {
+		tau = p.Evidence / winRate
+	}
+	tau = clamp(tau, p.LoopMin, p.LoopMax)
+	return clamp(planSeconds*p.LoopShare, 1, tau)
+}
+
+// remember keeps the aggressiveness of the period's beginning for the beginning of the next.
+func (s *State) remember(dt float64, p *Params) {
+	if s.opening != openingUnknown {
+		return
+	}
+	s.steered += min(dt, gapMax)
+	if s.steered >= p.OpeningSeconds {
+		s.opening = s.aggressiveness
+	}
+}
+
+// clamp returns v, or the bound that it is beyond. The built-in min and max of floats cost four times as much, because
+// they order zeros and numbers that are none.
+func clamp(v, low, high float64) float64 {
+	if v < low {
+		return low
+	}
+	if v > high {
+		return high
+	}
+	return v
+}
+
+// inRange clamps a time to 1970 to the year 287,396, in which differences of times cannot overflow and are exact as
+// floats.
+func inRange(millis int64) int64 { return min(max(millis, 0), 1<<53) }
