@@ -127,7 +127,7 @@ func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.Campai
 	if terms := s.terms(b, c); terms != nil {
 		adjusted = s.adjusted(terms, adjusted)
 	}
-	pacing := s.v.PacingState(b.Campaign).Load()
+	pacing := s.v.Balances(b.Campaign).Pacing.Load()
 	if pacing == market.PacingOpen {
 		return adjusted, adjusted, market.PacingAlways
 	}

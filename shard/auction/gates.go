@@ -120,7 +120,7 @@ func (s *Scratch) gateMoney(floor uint64, b *market.BidRow, c *market.CampaignRo
 	case balances.WalletBalance.Load() <= 0:
 		return 0, Wallet
 	}
-	if pacing := s.v.PacingState(b.Campaign).Load(); pacing != market.PacingOpen {
+	if pacing := balances.Pacing.Load(); pacing != market.PacingOpen {
 		shaded, probability := s.applyPacing(pacing, amount, floor)
 		if !s.passesPacing(probability, c) {
 			return 0, Pacing

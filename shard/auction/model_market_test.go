@@ -98,7 +98,7 @@ func (c *campaign) feed(m *market.Market) {
 	c.slot.BudgetLeft.Store(int64(c.left))
 	c.slot.ClickRate.Store(c.click)
 	c.slot.WalletBalance.Store(int64(c.wallet))
-	m.PacingStateOf(&c.Campaign).Store(c.pacingState())
+	c.slot.Pacing.Store(c.pacingState())
 }
 
 func (c *campaign) pacingState() uint64 {

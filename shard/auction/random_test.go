@@ -212,7 +212,7 @@ func (r *randomMarket) change() {
 		if r.IntN(3) == 0 {
 			c.pacing = r.pacing()
 		}
-		r.m.PacingStateOf(&c.Campaign).Store(c.pacingState())
+		c.slot.Pacing.Store(c.pacingState())
 	}
 }
 
