@@ -136,13 +136,13 @@ func (sc *Scratch) countAuctions(view *market.View, marketplace uint16) {
 		}
 	}
 	sc.stripe.Auctions(len(sc.results.Results), winners, lost[:])
-	var formats [market.SponsoredBrand + 1]uint64
-	for i := range sc.request.Auctions {
-		formats[sc.request.Auctions[i].Kind.Format()]++
-	}
-	for f, n := range formats {
-		if n > 0 {
-			view.CountAuctions(marketplace, market.AdFormat(f), sc.trafficStripe, n) // A format.
+	all := sc.request.Auctions
+	for from := 0; from < len(all); { // Auctions of one format are usually neighbours, and then counted together.
+		format, to := all[from].Kind.Format(), from+1
+		for to < len(all) && all[to].Kind.Format() == format {
+			to++
 		}
+		view.CountAuctions(marketplace, format, sc.trafficStripe, uint64(to-from)) // Above 0.
+		from = to
 	}
 }
