@@ -103,3 +103,13 @@ const (
 func throttle(pass float64) uint64         { return controller.Word(pass, 1) }
 func shade(multiplier float64) uint64      { return controller.Word(1, multiplier) }
 func every(seen *Seen, seconds int64) bool { return seen.Millis/1000%seconds == 0 }
+
+// Named returns the policy of a name. REQUIRES: the name is that of one of Kinds.
+func Named(name string) Kind {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k
+		}
+	}
+	panic("policy: there is no policy " + name)
+}

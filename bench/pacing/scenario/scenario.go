@@ -17,6 +17,7 @@ import (
 // Config holds every assumption of the generator. Times are milliseconds from local midnight.
 type Config struct {
 	Seed      uint64
+	Number    int // Of the day: the campaigns are those of the seed on every day, all else is new.
 	Campaigns int
 	Requests  int // Mean number of requests of the day.
 
@@ -204,14 +205,15 @@ func (d *Day) Of(request int) []Candidate {
 // New generates a day. REQUIRES: c is valid.
 func New(c *Config) *Day {
 	d := &Day{
-		Seed: c.Seed, Config: c, Slots: c.Slots,
+		Seed: c.Seed + uint64(c.Number)<<32, Config: c, Slots: c.Slots,
 		Reserve: [2]int64{micros(c.Reserve), micros(c.ReserveCPM)},
 		Delays:  Delays{Mean: c.DelayMean, SlowShare: c.DelaySlowShare, SlowMean: c.DelaySlowMean, LateShare: c.LateShare},
 	}
 	d.campaigns(c, stream(c.Seed, 1))
-	d.edits(c, stream(c.Seed, 2))
-	d.traffic(c, stream(c.Seed, 3))
-	d.candidates(c, stream(c.Seed, 4))
+	own := uint64(c.Number) * 10 // Small numbers of days.
+	d.edits(c, stream(c.Seed, own+2))
+	d.traffic(c, stream(c.Seed, own+3))
+	d.candidates(c, stream(c.Seed, own+4))
 	return d
 }
 

@@ -1,8 +1,6 @@
 package virtual
 
 import (
-	"math"
-
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
 	"github.com/gavel-ads/gavel/shard/money"
 	controller "github.com/gavel-ads/gavel/shard/pacing"
@@ -10,17 +8,16 @@ import (
 
 // Outcome is what a day brought, by campaign. Amounts are micros.
 type Outcome struct {
-	Budget  []int64 // At the end of the day.
-	Billed  []int64
-	Raw     []int64 // What all clicks would have cost, also those that no budget was left for.
-	Clicks  []int64
-	Charged []int64   // Clicks, or impressions of banners, of which at least a part was billed.
-	Value   []float64 // Sum of bid x click probability over the wins; for banners, of the bid per impression.
-	Wins    []int64
-	// Paid is the part of Value that the bill bought: what was not billed for lack of budget is left out.
+	Budget     []int64 // At the end of the day.
+	Billed     []int64
+	Raw        []int64 // What all clicks would have cost, also those that no budget was left for.
+	Clicks     []int64
+	Charged    []int64   // Clicks, or impressions of banners, of which at least a part was billed.
+	Value      []float64 // Sum of bid x click probability over the wins; for banners, of the bid per impression.
+	Wins       []int64
 	Minutes    int
 	BilledAt   [][]int64   // Billed until each minute, from midnight to midnight.
-	ExpectedIn [][]float64 // Expected cost of the wins in each minute.
+	ExpectedIn [][]float64 // Price x true click probability of the wins in each minute.
 	Multiplier [][]float32 // Bid factor at each minute.
 	Pass       [][]float32 // Probability to compete at each minute.
 	Exposure   []float64   // Sum of exposures, and of true click probabilities over them.
@@ -46,10 +43,14 @@ func newOutcome(day *scenario.Day) *Outcome {
 	return o
 }
 
-// win counts a win at a time.
-func (o *Outcome) win(now int64, i int, c *scenario.Candidate, visibility float64, cost int64) {
+// win counts a win at a time and a price.
+func (o *Outcome) win(now int64, i int, c *scenario.Candidate, banner bool, visibility float64, price int64) {
 	o.Wins[i]++
-	o.ExpectedIn[i][now/minute] += float64(cost)
+	probability := 1.
+	if !banner {
+		probability = float64(c.Click) * visibility
+	}
+	o.ExpectedIn[i][now/minute] += float64(price) * probability
 	o.Exposure[i] += visibility
 	o.TrueClicks[i] += min(float64(c.Click)*visibility, 1)
 }
@@ -97,6 +98,3 @@ func (o *Outcome) Rate(i int, fallback float64) float64 {
 }
 
 func toMoney(micros int64) money.Micros { return money.Micros(micros) }
-
-// Unlimited reports whether an amount stands for no limit.
-func Unlimited(micros int64) bool { return micros == math.MaxInt64 }

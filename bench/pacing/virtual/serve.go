@@ -126,7 +126,7 @@ func (s *simulation) award(index int, n *node, candidates []scenario.Candidate, 
 		cost := expectedCost(int64(w.Price), q.Banner, s.leader.learned[number].predict(), visibility)
 		n.win(number, cost)
 		s.leader.learnImpression(number, visibility)
-		s.out.win(s.now, number, c, visibility, cost)
+		s.out.win(s.now, number, c, q.Banner, visibility, int64(w.Price))
 		s.click(index, c, int64(w.Price), visibility)
 		if s.admit != nil {
 			s.admit.Won(c, cost)
