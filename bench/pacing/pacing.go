@@ -29,6 +29,9 @@ type Options struct {
 	Policies []string       // Names of policy.Kinds; empty: all.
 	// Bound says whether the upper bound is computed; without it the metrics that need it are left out.
 	Bound bool
+	// Events are times of the day, in milliseconds, after which the report shows how spend returns to its plan; edits of
+	// budgets are events of their campaigns in any case.
+	Events []int64
 	// Jobs is how many seeds run at the same time; each needs about 100 MB for 400 campaigns.
 	Jobs int
 	// Progress is called after each run with the number of finished runs and of all, from one goroutine at a time. May be nil.
@@ -58,6 +61,16 @@ type Row struct {
 	Values     map[string][]*float64      `json:"values"`
 	Mean       map[string]metric.Interval `json:"mean"`
 	Difference map[string]metric.Interval `json:"difference,omitempty"`
+	// Recovery says how spend returned to its plan after the events of all seeds; nil without an event.
+	Recovery *Recovery `json:"recovery,omitempty"`
+}
+
+// Recovery sums up what followed the events of a comparison.
+type Recovery struct {
+	Minutes *float64 `json:"minutes"` // Until spend stays within 10 % of the plan for a quarter of an hour; nil: not in three hours.
+	Worst   *float64 `json:"worst"`   // Spend of the worst five minutes as a multiple of the plan.
+	// Ratios holds spend / plan of each five minutes after the events.
+	Ratios []*float64 `json:"ratios"`
 }
 
 // Name returns the name of the row.

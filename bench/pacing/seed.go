@@ -16,6 +16,7 @@ type seedResult struct {
 	requests, campaigns, constrained int
 	bound                            float64
 	values                           []map[string]float64 // By row.
+	recoveries                       []*metric.Recovery   // By row.
 	example                          *Example
 }
 
@@ -54,6 +55,7 @@ func (c *comparison) seed(ctx context.Context, index int) error {
 			values[m.Key] = m.Value(p.measures, o)
 		}
 		r.values = append(r.values, values)
+		r.recoveries = append(r.recoveries, p.measures.RecoveryOf(o, c.options.Events))
 		if r.example != nil {
 			r.example.Outcomes = append(r.example.Outcomes, o)
 		}
@@ -194,7 +196,24 @@ func (c *comparison) row(at int, v variant) Row {
 			row.Difference[m.Key] = difference
 		}
 	}
+	row.Recovery = c.recovery(at)
 	return row
+}
+
+// recovery sums up what followed the events of all seeds under one row; nil without an event.
+func (c *comparison) recovery(at int) *Recovery {
+	var sum metric.Recovery
+	for i := range c.results {
+		sum.Sum(c.results[i].recoveries[at])
+	}
+	if math.IsNaN(sum.Worst()) {
+		return nil
+	}
+	r := &Recovery{Minutes: number(sum.Minutes()), Worst: number(sum.Worst())}
+	for w := range sum.Spent {
+		r.Ratios = append(r.Ratios, number(sum.Spent[w]/sum.Planned[w]))
+	}
+	return r
 }
 
 // column returns the values of a metric by seed.

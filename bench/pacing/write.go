@@ -45,6 +45,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			r.table(w, metrics, t.keys, true)
 		}
 	}
+	r.recoveries(w)
 	fmt.Fprintln(w)
 	for _, t := range tables {
 		for _, key := range t.keys {
@@ -76,6 +77,33 @@ func (r *Report) table(w io.Writer, metrics map[string]metric.Metric, keys []str
 		fmt.Fprintln(t)
 	}
 	_ = t.Flush() // The caller's last write reports the same error.
+}
+
+// recoveries writes how spend returned to its plan, if there were events.
+func (r *Report) recoveries(w io.Writer) {
+	if r.Rows[0].Recovery == nil {
+		return
+	}
+	fmt.Fprintln(w, "\nAfter the events (constrained campaigns, all seeds together, spend / plan of the remaining budget)")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "policy\tminutes to within 10 %\tworst 5 min\t0-5 min\t10-15\t20-25\t30-35\t60-65\t120-125\t")
+	for i := range r.Rows {
+		x := r.Rows[i].Recovery
+		fmt.Fprintf(t, "%s\t%s\t%s\t", r.Rows[i].Name(), decimal(x.Minutes, 0), decimal(x.Worst, 2))
+		for _, window := range []int{0, 2, 4, 6, 12, 24} {
+			fmt.Fprintf(t, "%s\t", decimal(x.Ratios[window], 2))
+		}
+		fmt.Fprintln(t)
+	}
+	_ = t.Flush() // The caller's next write reports the same error.
+}
+
+// decimal returns a number that may be missing.
+func decimal(v *float64, digits int) string {
+	if v == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*v, 'f', digits, 64)
 }
 
 // cell returns a mean, or a difference with its interval.

@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/bench/pacing/policy"
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
 	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 	controller "github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -33,30 +34,25 @@ type leader struct {
 // memberSum is what the leader knows of one node: the totals of its newest reports, and the reports on their way, the
 // oldest first. What earlier starts of the node reported stays in the leader's sums.
 type memberSum struct {
-	own, wins []int64
-	auctions  [2]int64
-	transit   []*report
+	own      []money.Micros
+	wins     []uint64
+	auctions [2]int64
+	transit  []*report
 }
 
 // report is what a node has served since its start, of the campaigns that won since the last report that arrived.
 type report struct {
 	at       int64
-	entries  []entry
+	entries  []market.Spent
 	auctions [2]int64
-}
-
-type entry struct {
-	campaign  int32
-	own, wins int64
 }
 
 // decision is what the leader sent at one tick.
 type decision struct {
-	at       int64
-	words    []uint64
-	hold     []int64
-	rates    []uint32
-	reported [][]int64 // By node: the totals that the hold contains.
+	at    int64
+	words []uint64
+	hold  []int64
+	rates []uint32
 }
 
 func newLeader(day *scenario.Day, config *Config, rates *Rates) *leader {
@@ -74,7 +70,7 @@ func newLeader(day *scenario.Day, config *Config, rates *Rates) *leader {
 		}
 	}
 	for i := range l.sums {
-		l.sums[i].own, l.sums[i].wins = make([]int64, n), make([]int64, n)
+		l.sums[i].own, l.sums[i].wins = make([]money.Micros, n), make([]uint64, n)
 	}
 	return l
 }
@@ -112,8 +108,11 @@ func (l *leader) tick(s *simulation) {
 	l.seen.Millis = s.now
 	for number, n := range s.nodes {
 		m := &l.sums[number]
-		if n.linked && !s.lost(number) {
-			m.transit = append(m.transit, n.report(s.now+l.lag))
+		if n.dead {
+			continue
+		}
+		if r := n.report(s.now+l.lag, n.linked && !s.lost(number)); r != nil {
+			m.transit = append(m.transit, r)
 		}
 		for len(m.transit) > 0 && m.transit[0].at <= s.now {
 			l.take(m, m.transit[0])
@@ -127,10 +126,11 @@ func (l *leader) tick(s *simulation) {
 
 // take adds what a report has more than the one before.
 func (l *leader) take(m *memberSum, r *report) {
-	for _, e := range r.entries {
-		l.seen.Expected[e.campaign] += e.own - m.own[e.campaign]
-		l.seen.Wins[e.campaign] += e.wins - m.wins[e.campaign]
-		m.own[e.campaign], m.wins[e.campaign] = e.own, e.wins
+	for _, spent := range r.entries {
+		i := spent.Ordinal - 1
+		l.seen.Expected[i] += int64(spent.Expected - m.own[i])
+		l.seen.Wins[i] += int64(spent.Wins - m.wins[i]) // Few.
+		m.own[i], m.wins[i] = spent.Expected, spent.Wins
 	}
 	for kind := range r.auctions {
 		l.seen.Auctions[kind] += r.auctions[kind] - m.auctions[kind]
@@ -157,9 +157,6 @@ func (l *leader) send(s *simulation) {
 	for i := range l.learned {
 		d.rates = append(d.rates, l.learned[i].predict())
 	}
-	for k := range l.sums {
-		d.reported[k] = append(d.reported[k][:0], l.sums[k].own...)
-	}
 	l.flights = append(l.flights, d)
 }
 
@@ -170,7 +167,7 @@ func (l *leader) newDecision() *decision {
 		l.spare = l.spare[:n-1]
 		return d
 	}
-	return &decision{reported: make([][]int64, len(l.sums))}
+	return &decision{}
 }
 
 // sent returns the newest decision that has arrived by now, nil before the first.
@@ -191,17 +188,6 @@ func (l *leader) forget(number int) {
 	clear(m.own)
 	clear(m.wins)
 	m.auctions, m.transit = [2]int64{}, nil
-}
-
-// report returns the totals that changed since the last report.
-func (n *node) report(arrives int64) *report {
-	r := &report{at: arrives, auctions: n.auctions, entries: make([]entry, 0, len(n.changed))}
-	for _, i := range n.changed {
-		r.entries = append(r.entries, entry{campaign: i, own: n.own[i], wins: n.wins[i]})
-		n.isChanged[i] = false
-	}
-	n.changed = n.changed[:0]
-	return r
 }
 
 // holds keeps the hold for policies that have none of their own.

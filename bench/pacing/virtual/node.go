@@ -3,6 +3,7 @@ package virtual
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gavel-ads/gavel/bench/pacing/policy"
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
@@ -14,28 +15,20 @@ import (
 	controller "github.com/gavel-ads/gavel/shard/pacing"
 )
 
-// node is one virtual node: a market, and what it knows of its campaigns.
+// node is one virtual node: a market, and the totals of what it served.
 type node struct {
 	number   int
 	market   *market.Market
-	balances []*market.Balances
-	words    []*market.PacingState
+	spending *market.Spending
+	balances []*market.Balances // By campaign.
 	params   auction.Params
 	stale    auction.Groups
 	scratch  auction.Scratch
 	results  auction.Results
+	auctions [2]int64 // Of listings and banners, since the node started.
 
-	own       []int64 // Expected cost of this node's wins since its start.
-	wins      []int64
-	auctions  [2]int64
-	changed   []int32 // Campaigns that won since the last report.
-	isChanged []bool
-	reported  []int64 // own, as the last pacing decision counted it.
-	left      []int64
-	hold      []int64
-	guard     bool
-	weight    int64 // The number of nodes that serve: each win is assumed to happen on every one of them.
-
+	sent    uint64 // Number of the last collection that reached the leader.
+	spent   []market.Spent
 	linked  bool  // It reaches the leader.
 	dead    bool  // It does not run.
 	behind  bool  // It missed a balance.
@@ -52,23 +45,29 @@ const (
 const externalProducts = 3
 
 func newNode(number int, day *scenario.Day, config *Config) *node {
-	n := len(day.Campaigns)
-	v := &node{
-		number: number, market: market.New(day.Seed), linked: true, guard: config.Hold, weight: int64(config.Nodes),
-		own: make([]int64, n), isChanged: make([]bool, n), wins: make([]int64, n), reported: make([]int64, n), left: make([]int64, n), hold: make([]int64, n),
-	}
+	n := &node{number: number, linked: true}
 	ring := bidid.NewKeyring([]bidid.Key{{ID: 1}})
-	v.params = auction.Params{Marketplace: marketplace, Node: uint16(number + 1), Epoch: 1, Signer: bidid.NewSigner(ring), Stale: &v.stale}
-	v.feed(day)
+	n.params = auction.Params{Marketplace: marketplace, Node: uint16(number + 1), Epoch: 1, Signer: bidid.NewSigner(ring), Stale: &n.stale}
+	n.start(day, config)
+	return n
+}
+
+// start gives the node an empty market with full budgets, as a process that just started has.
+func (n *node) start(day *scenario.Day, config *Config) {
+	n.market, n.balances, n.auctions, n.sent = market.New(day.Seed), n.balances[:0], [2]int64{}, 0
+	n.spending = market.NewSpending(n.market)
+	if config.Hold {
+		n.market.SetServingNodes(uint32(config.Nodes)) // At most nodesMax.
+	}
+	n.feed(day)
 	for i := range day.Campaigns {
 		left := day.Campaigns[i].Budget
 		if config.Unlimited {
 			left = math.MaxInt64
 		}
-		v.balances[i].WalletBalance.Store(math.MaxInt64)
-		v.setLeft(i, left)
+		n.balances[i].WalletBalance.Store(math.MaxInt64)
+		n.balances[i].BudgetLeft.Store(left)
 	}
-	return v
 }
 
 // feed puts the campaigns, each with a product of its own, and the products of external bids into the market.
@@ -79,7 +78,6 @@ func (n *node) feed(day *scenario.Day) {
 	for i := range day.Campaigns {
 		c := campaignOf(i, &day.Campaigns[i])
 		n.balances = append(n.balances, n.market.PutCampaign(c))
-		n.words = append(n.words, n.market.PacingStateOf(c))
 		id := productID(i)
 		n.market.PutProduct(marketplace, &market.Product{ID: id, Active: true, Quality: market.QualityOne})
 		n.market.PutBid(c, &market.Bid{Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(day.Campaigns[i].Bid), Active: true})
@@ -106,35 +104,6 @@ func campaignOf(i int, c *scenario.Campaign) *market.Campaign {
 func productID(i int) string  { return fmt.Sprintf("p%07d", i) }
 func externalID(i int) string { return fmt.Sprintf("x%07d", i) }
 
-// setLeft stores what the node last learned of a budget.
-func (n *node) setLeft(campaign int, left int64) {
-	n.left[campaign] = left
-	n.publish(campaign)
-}
-
-// publish makes the money that a campaign may still commit visible to auctions: what is left, less the hold of the last
-// decision, less the node's own wins since then for each of the nodes, because the others may have won as much.
-func (n *node) publish(i int) {
-	free := n.left[i]
-	if n.guard && free < math.MaxInt64 {
-		free -= n.hold[i] + n.weight*(n.own[i]-n.reported[i])
-	}
-	n.balances[i].BudgetLeft.Store(free)
-}
-
-// win adds the expected cost of a win.
-func (n *node) win(i int, cost int64) {
-	n.own[i] += cost
-	n.wins[i]++
-	if !n.isChanged[i] {
-		n.isChanged[i] = true
-		n.changed = append(n.changed, int32(i)) // Few campaigns.
-	}
-	if n.guard {
-		n.publish(i)
-	}
-}
-
 // receive takes what the leader sent long enough ago.
 func (n *node) receive(l *leader, now int64) {
 	n.stale = auction.Groups{}
@@ -145,8 +114,8 @@ func (n *node) receive(l *leader, now int64) {
 		return
 	}
 	if n.behind {
-		for i := range n.left {
-			n.setLeft(i, l.left(i))
+		for i, b := range n.balances {
+			b.BudgetLeft.Store(l.left(i))
 		}
 		n.behind = false
 	}
@@ -154,30 +123,39 @@ func (n *node) receive(l *leader, now int64) {
 	if d == nil {
 		return
 	}
-	for i, word := range d.words {
-		if n.words[i].Load() != word {
-			n.words[i].Store(word)
+	for i, b := range n.balances {
+		// A load is much cheaper than a store, and most values are those of the last second.
+		if b.Pacing.Load() != d.words[i] {
+			b.Pacing.Store(d.words[i])
 		}
-		n.balances[i].ClickRate.Store(d.rates[i])
-		reported := d.reported[n.number][i]
-		if n.hold[i] != d.hold[i] || n.reported[i] != reported {
-			n.hold[i], n.reported[i] = d.hold[i], min(reported, n.own[i])
-			n.publish(i)
+		if b.Hold.Load() != d.hold[i] {
+			b.Hold.Store(d.hold[i])
+		}
+		if b.ClickRate.Load() != d.rates[i] {
+			b.ClickRate.Store(d.rates[i])
 		}
 	}
 }
 
-// kill ends the node's process: what it has not reported is lost, and its totals begin at 0 again.
-func (n *node) kill(l *leader) {
-	l.forget(n.number)
-	clear(n.own)
-	clear(n.wins)
-	clear(n.reported)
-	clear(n.isChanged)
-	n.changed = n.changed[:0]
-	n.auctions = [2]int64{}
+// report returns the totals of the campaigns that won since the last report that reached the leader.
+func (n *node) report(arrives int64, reaches bool) *report {
+	collected := n.spending.Collect()
+	if !reaches {
+		return nil
+	}
+	n.spent = n.spending.AppendChanged(n.spent[:0], group, n.sent)
+	n.sent = collected
+	return &report{at: arrives, auctions: n.auctions, entries: slices.Clone(n.spent)}
+}
+
+// kill ends the node's process: what it has not reported is lost, and its totals begin at 0 again. When it runs again it
+// has the balances of its disk, and does not compete before the first decision arrives.
+func (n *node) kill(s *simulation) {
+	s.leader.forget(n.number)
+	n.start(s.day, s.config)
+	n.params.Epoch++
 	n.behind = true
-	for i := range n.words {
-		n.words[i].Store(controller.Stopped) // Until the first decision arrives.
+	for _, b := range n.balances {
+		b.Pacing.Store(controller.Stopped)
 	}
 }

@@ -68,7 +68,7 @@ func (o *Outcome) click(i int, price, charged int64) {
 func (o *Outcome) sample(at int, l *leader, nodes []*node) {
 	for i := range o.BilledAt {
 		o.BilledAt[i][at] = o.Billed[i]
-		pass, multiplier := controller.Split(nodes[0].words[i].Load())
+		pass, multiplier := controller.Split(nodes[0].balances[i].Pacing.Load())
 		o.Multiplier[i][at], o.Pass[i][at] = float32(multiplier), float32(pass)
 	}
 }

@@ -54,6 +54,7 @@ func (s *simulation) serve(index, external int) (next int) {
 	s.build(index, candidates, s.day.External[from:external])
 	n.params.NowMillis, n.params.Seq = policy.Epoch+q.Millis, uint64(index)
 	auction.Run(n.market.View(), &n.params, &s.request.Request, &n.results, &n.scratch)
+	auction.RecordWins(n.market.View(), &n.results)
 	n.auctions[kindOf(q.Banner)]++
 	s.award(index, n, candidates, s.day.External[from:external])
 	return external
@@ -123,8 +124,7 @@ func (s *simulation) award(index int, n *node, candidates []scenario.Candidate, 
 			continue
 		}
 		c := &candidates[s.request.position[number]]
-		cost := expectedCost(int64(w.Price), q.Banner, s.leader.learned[number].predict(), visibility)
-		n.win(number, cost)
+		cost := int64(w.Expected)
 		s.leader.learnImpression(number, visibility)
 		s.out.win(s.now, number, c, q.Banner, visibility, int64(w.Price))
 		s.click(index, c, int64(w.Price), visibility)
@@ -154,7 +154,7 @@ func (s *simulation) observeCampaign(campaign int32, cost int64) {
 	word := s.observe.Observe(campaign, cost)
 	s.leader.words[campaign] = word
 	for _, n := range s.nodes {
-		n.words[campaign].Store(word)
+		n.balances[campaign].Pacing.Store(word)
 	}
 }
 
@@ -182,14 +182,6 @@ const (
 	bannerMillis = 1_000     // From an auction to its impression.
 	delayCut     = 3_600_000 // A longer delay says nothing about the hold.
 )
-
-// expectedCost returns the price times the probability that the win is charged, rounded up. rate is in units of 1/2^32.
-func expectedCost(price int64, banner bool, rate uint32, visibility float64) int64 {
-	if banner {
-		return price
-	}
-	return int64(math.Ceil(float64(price) * float64(rate) / (1 << 32) * visibility))
-}
 
 // numberOf returns the number in a product id.
 func numberOf(id []byte) (number int) {

@@ -147,7 +147,7 @@ func (s *simulation) tick() {
 func (s *simulation) setLinks(n *node) {
 	killed := s.faulty(Kill, n.number)
 	if killed && !n.dead {
-		n.kill(s.leader)
+		n.kill(s)
 	}
 	n.dead = killed
 	n.linked = !killed && !s.faulty(Partition, n.number)
@@ -198,7 +198,7 @@ type commit struct {
 func (s *simulation) deliver(c *commit) {
 	for _, n := range s.nodes {
 		if n.linked {
-			n.setLeft(int(c.campaign), c.left)
+			n.balances[c.campaign].BudgetLeft.Store(c.left)
 		} else {
 			n.behind = true
 		}
