@@ -37,6 +37,7 @@ func LiquidWelfare(ctx context.Context, day *scenario.Day, steps int) (float64, 
 type dual struct {
 	day      *scenario.Day
 	exposure []float64 // By slot.
+	budget   []float64 // The largest of the day, so that the bound holds with edits too.
 	discount []float64
 	worth    []float64 // What the assignment of the last evaluation is worth to each campaign.
 	top      []ranked
@@ -52,6 +53,12 @@ const noCampaign = int32(-1)
 
 func newDual(day *scenario.Day) *dual {
 	d := &dual{day: day, discount: make([]float64, len(day.Campaigns)), worth: make([]float64, len(day.Campaigns))}
+	for i := range day.Campaigns {
+		d.budget = append(d.budget, float64(day.Campaigns[i].Budget))
+	}
+	for _, e := range day.Edits {
+		d.budget[e.Campaign] = max(d.budget[e.Campaign], float64(e.Budget))
+	}
 	for slot := range day.Slots {
 		d.exposure = append(d.exposure, scenario.Visibility(slot))
 	}
@@ -70,9 +77,8 @@ func (d *dual) evaluate() float64 {
 		}
 		d.top = d.top[:0]
 		for _, c := range d.day.Of(i) {
-			campaign := &d.day.Campaigns[c.Campaign]
-			if d.eligible(campaign, q.Millis) {
-				value := campaign.Value(float64(c.Click))
+			if d.eligible(&c, q.Millis) {
+				value := d.day.Value(&c, 1)
 				d.rank(ranked{score: (1 - d.discount[c.Campaign]) * value, value: value, campaign: c.Campaign}, slots)
 			}
 		}
@@ -84,18 +90,19 @@ func (d *dual) evaluate() float64 {
 		sum += d.assign()
 	}
 	for i := range d.discount {
-		sum += d.discount[i] * float64(d.day.Campaigns[i].Budget)
+		sum += d.discount[i] * d.budget[i]
 	}
 	return sum
 }
 
-// eligible reports whether a campaign may win: its bid is above the reserve price, and it runs.
-func (d *dual) eligible(c *scenario.Campaign, millis int64) bool {
+// eligible reports whether a candidate may win: its bid is above the reserve price, and its campaign runs.
+func (d *dual) eligible(candidate *scenario.Candidate, millis int64) bool {
+	c := &d.day.Campaigns[candidate.Campaign]
 	reserve := d.day.Reserve[0]
 	if c.Banner {
 		reserve = d.day.Reserve[1]
 	}
-	return c.Bid > reserve && millis >= c.StartMillis && millis < c.EndMillis
+	return d.day.Offers[candidate.Offer].Bid > reserve && millis >= c.StartMillis && millis < c.EndMillis
 }
 
 // rank inserts a candidate into the best ones of a request.
@@ -127,8 +134,7 @@ func (d *dual) assign() (sum float64) {
 // descend moves each discount against its subgradient, budget less worth, in units of the larger of the two.
 func (d *dual) descend(step float64) {
 	for i := range d.discount {
-		budget := float64(d.day.Campaigns[i].Budget)
-		slope := (budget - d.worth[i]) / max(budget, d.worth[i], 1)
+		slope := (d.budget[i] - d.worth[i]) / max(d.budget[i], d.worth[i], 1)
 		d.discount[i] = min(max(d.discount[i]-step*slope, 0), 1)
 	}
 }

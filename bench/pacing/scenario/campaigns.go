@@ -20,7 +20,7 @@ func (d *Day) campaigns(c *Config, r *rand.Rand) {
 		bid := c.BidMedian * math.Exp(c.BidSigma*x)
 		clicks := max(c.BudgetClicksMin, c.BudgetClicks*math.Exp(c.BudgetSigma*r.NormFloat64()))
 		campaign := Campaign{
-			Banner: r.Float64() < c.BannerShare, Bid: max(10_000, micros(bid)), Budget: micros(clicks * bid),
+			Banner: r.Float64() < c.BannerShare, Bid: max(10_000, micros(bid)), Budget: micros(clicks * ClickPrice * bid),
 			Category: popularity.pick(r), Vendor: r.IntN(vendors), ClickRate: click, EndMillis: DayMillis,
 		}
 		factor := math.Exp(0.5 * r.NormFloat64()) // Generated for every campaign, so that BannerShare changes nothing else.
@@ -28,6 +28,7 @@ func (d *Day) campaigns(c *Config, r *rand.Rand) {
 			campaign.Bid = max(10_000, micros(bid*click*1000*factor))
 		}
 		d.Campaigns[i] = campaign
+		d.Offers = append(d.Offers, Offer{Campaign: int32(i), Bid: campaign.Bid}) // At most campaignsMax.
 	}
 }
 

@@ -49,7 +49,7 @@ func candidate(campaign int32, banner bool, click, error float64) Candidate {
 	if !banner {
 		quality = qualityOf(click, error)
 	}
-	return Candidate{Campaign: campaign, Quality: quality, Click: float32(click)}
+	return Candidate{Campaign: campaign, Offer: campaign, Quality: quality, Click: float32(click)}
 }
 
 // qualityOf returns the quality score of a click probability that is predicted with an error of its logarithm.

@@ -14,7 +14,7 @@ const lateMax = 30 * float64(DayMillis)
 // exposure of its slot relative to the first one. The answer depends on the day, the request and the campaign only, and
 // a better slot never loses a click, so that two policies differ by what they buy and not by chance.
 func (d *Day) Click(request int, c *Candidate, visibility float64) (after int64, clicked bool) {
-	s := d.source(1, request, c.Campaign)
+	s := d.source(1, request, c.Offer)
 	if s.float() >= float64(c.Click)*visibility {
 		return 0, false
 	}

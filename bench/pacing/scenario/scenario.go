@@ -38,7 +38,7 @@ type Config struct {
 	Reserve     float64 // Per click. Walmart 2022 has 0.20 to 0.30.
 	ReserveCPM  float64 // Per thousand impressions.
 
-	BudgetClicks    float64 // Median budget of a day, in clicks at the bid. DataHawk 2022: sigma below.
+	BudgetClicks    float64 // Median budget of a day, in clicks at ClickPrice. DataHawk 2022: sigma below.
 	BudgetSigma     float64
 	BudgetClicksMin float64
 
@@ -124,6 +124,7 @@ type Day struct {
 	Seed      uint64
 	Config    *Config // What it was generated from; nil for a recorded day.
 	Campaigns []Campaign
+	Offers    []Offer   // Bids of the campaigns. Offer i of a generated day is the only one of campaign i.
 	Requests  []Request // In order of time.
 	// Candidates of all requests, one request after the other; see Of.
 	Candidates []Candidate
@@ -135,10 +136,16 @@ type Day struct {
 	Delays     Delays
 }
 
-// Campaign is one campaign. It bids one amount for one product.
+// Offer is a bid of a campaign on a product that no other offer is on.
+type Offer struct {
+	Campaign int32
+	Bid      int64 // Micros, per click or per thousand impressions.
+}
+
+// Campaign is one campaign.
 type Campaign struct {
 	Banner      bool  // Pays per thousand impressions and competes for banners; otherwise per click, for listings.
-	Bid         int64 // Micros, per click or per thousand impressions.
+	Bid         int64 // Mean of its offers' bids.
 	Budget      int64 // Micros of the day.
 	Category    int
 	Vendor      int
@@ -148,20 +155,26 @@ type Campaign struct {
 	ID          string // Name in results; empty for a generated one, whose name is its number.
 }
 
-// Clicks returns how many clicks the budget pays for at the bid.
+// ClickPrice is what a click is assumed to cost without pacing, as a share of the bid, where budgets are expressed in
+// clicks. In the generated market it is 0.4 to 0.6.
+const ClickPrice = 0.5
+
+// Clicks returns how many clicks the budget pays for without pacing.
 func (c *Campaign) Clicks() float64 {
+	clicks := float64(c.Budget) / (ClickPrice * float64(c.Bid))
 	if c.Banner {
-		return float64(c.Budget) / float64(c.Bid) * 1000 * c.ClickRate
+		return clicks * 1000 * c.ClickRate
 	}
-	return float64(c.Budget) / float64(c.Bid)
+	return clicks
 }
 
-// Value returns what one impression with a click probability is worth to the campaign, in micros.
-func (c *Campaign) Value(click float64) float64 {
-	if c.Banner {
-		return float64(c.Bid) / 1000
+// Value returns what an impression of a candidate is worth to its campaign in a slot of some visibility, in micros.
+func (d *Day) Value(c *Candidate, visibility float64) float64 {
+	bid := float64(d.Offers[c.Offer].Bid)
+	if d.Campaigns[c.Campaign].Banner {
+		return bid / 1000 * visibility
 	}
-	return float64(c.Bid) * click
+	return bid * float64(c.Click) * visibility
 }
 
 // Request is one auction.
@@ -171,9 +184,10 @@ type Request struct {
 	Banner bool
 }
 
-// Candidate is a campaign that may win a request.
+// Candidate is an offer that may win a request.
 type Candidate struct {
-	Campaign int32
+	Campaign int32 // That of the offer.
+	Offer    int32
 	Quality  uint32  // The marketplace's score, in units of 1/2^30.
 	Click    float32 // True probability of a click in the first slot.
 }

@@ -18,6 +18,7 @@ type leader struct {
 	wallet    ledger.Wallet
 	unlimited bool
 	seen      policy.Seen
+	allowed   []int64 // What may be billed of each campaign: its budget, or what was billed when the budget was lowered.
 	rates     *Rates
 	learned   []rate
 	delay     delay
@@ -62,8 +63,10 @@ func newLeader(day *scenario.Day, config *Config, rates *Rates) *leader {
 		sums: make([]memberSum, config.Nodes), words: make([]uint64, n), holds: newHolds(n), delay: newDelay(),
 	}
 	l.seen = policy.Seen{Budget: make([]int64, n), Spent: make([]int64, n), Expected: make([]int64, n), Wins: make([]int64, n)}
+	l.allowed = make([]int64, n)
 	for i := range l.words {
 		l.words[i] = controller.Open
+		l.allowed[i] = day.Campaigns[i].Budget
 		l.seen.Budget[i] = day.Campaigns[i].Budget
 		if !config.Unlimited {
 			l.budgets[i].Amount = money.Micros(day.Campaigns[i].Budget)
@@ -93,8 +96,12 @@ func (l *leader) charge(i int, price int64) (charged int64) {
 
 // edit changes a budget.
 func (l *leader) edit(campaign int32, budget int64) {
+	if l.unlimited {
+		return
+	}
 	l.budgets[campaign].Amount = money.Micros(budget)
 	l.seen.Budget[campaign] = budget
+	l.allowed[campaign] = max(budget, l.seen.Spent[campaign])
 }
 
 // tick takes the reports, runs the policy and sends what it decided.

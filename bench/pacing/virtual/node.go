@@ -70,7 +70,7 @@ func (n *node) start(day *scenario.Day, config *Config) {
 	}
 }
 
-// feed puts the campaigns, each with a product of its own, and the products of external bids into the market.
+// feed puts the campaigns, their offers with a product each, and the products of external bids into the market.
 func (n *node) feed(day *scenario.Day) {
 	m := &market.Marketplace{Ordinal: marketplace, CurrencyCode: "EUR", CurrencyExponent: 2}
 	m.Reserve[market.CPC], m.Reserve[market.CPM] = money.Micros(day.Reserve[0]), money.Micros(day.Reserve[1])
@@ -78,9 +78,13 @@ func (n *node) feed(day *scenario.Day) {
 	for i := range day.Campaigns {
 		c := campaignOf(i, &day.Campaigns[i])
 		n.balances = append(n.balances, n.market.PutCampaign(c))
+	}
+	for i, o := range day.Offers {
 		id := productID(i)
 		n.market.PutProduct(marketplace, &market.Product{ID: id, Active: true, Quality: market.QualityOne})
-		n.market.PutBid(c, &market.Bid{Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(day.Campaigns[i].Bid), Active: true})
+		n.market.PutBid(campaignOf(int(o.Campaign), &day.Campaigns[o.Campaign]), &market.Bid{
+			Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(o.Bid), Active: true, // Fewer offers than 2^32.
+		})
 	}
 	for i := range externalProducts {
 		n.market.PutProduct(marketplace, &market.Product{ID: externalID(i), Active: true, Quality: market.QualityOne})

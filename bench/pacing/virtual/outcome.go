@@ -8,7 +8,7 @@ import (
 
 // Outcome is what a day brought, by campaign. Amounts are micros.
 type Outcome struct {
-	Budget     []int64 // At the end of the day.
+	Budget     []int64 // At the end of the day; what was billed at an edit, if that lowered the budget below it.
 	Billed     []int64
 	Raw        []int64 // What all clicks would have cost, also those that no budget was left for.
 	Clicks     []int64
@@ -44,10 +44,12 @@ func newOutcome(day *scenario.Day) *Outcome {
 }
 
 // win counts a win at a time and a price.
-func (o *Outcome) win(now int64, i int, c *scenario.Candidate, banner bool, visibility float64, price int64) {
+func (o *Outcome) win(now int64, day *scenario.Day, c *scenario.Candidate, visibility float64, price int64) {
+	i := c.Campaign
 	o.Wins[i]++
+	o.Value[i] += day.Value(c, visibility)
 	probability := 1.
-	if !banner {
+	if !day.Campaigns[i].Banner {
 		probability = float64(c.Click) * visibility
 	}
 	o.ExpectedIn[i][now/minute] += float64(price) * probability
@@ -74,19 +76,13 @@ func (o *Outcome) sample(at int, l *leader, nodes []*node) {
 }
 
 // finish stores the end of the day.
-func (o *Outcome) finish(day *scenario.Day, l *leader) {
+func (o *Outcome) finish(l *leader) {
 	last := o.Minutes - 1
 	for i := range o.BilledAt {
 		o.BilledAt[i][last] = o.Billed[i]
 		o.Multiplier[i][last], o.Pass[i][last] = o.Multiplier[i][last-1], o.Pass[i][last-1]
-		c := &day.Campaigns[i]
-		if c.Banner {
-			o.Value[i] = float64(o.Wins[i]) * float64(c.Bid) / 1000
-		} else {
-			o.Value[i] = o.TrueClicks[i] * float64(c.Bid)
-		}
 	}
-	o.Budget = append(o.Budget, l.seen.Budget...)
+	o.Budget = append(o.Budget, l.allowed...)
 }
 
 // Rate returns the mean true click rate in the first slot over what a campaign won; fallback if it won nothing.

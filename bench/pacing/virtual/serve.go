@@ -12,15 +12,15 @@ import (
 // request builds the engine's requests. All product ids are in one body, so that a request only lists spans.
 type request struct {
 	auction.Request
-	products []auction.ID // By campaign, and then those of external bids.
+	products []auction.ID // By offer, and then those of external bids.
 	source   auction.Span
-	position []int32 // By campaign: its candidate in this request, valid for the candidates of the request only.
+	position []int32 // By offer: its candidate in this request, valid for the candidates of the request only.
 }
 
 func (q *request) init(v *market.View, day *scenario.Day) {
 	q.Seed = v.Seed(marketplace)
 	q.Auctions = make([]auction.Auction, 1)
-	for i := range day.Campaigns {
+	for i := range day.Offers {
 		q.add(productID(i))
 	}
 	for i := range externalProducts {
@@ -28,7 +28,7 @@ func (q *request) init(v *market.View, day *scenario.Day) {
 	}
 	q.source = auction.Span{Off: uint32(len(q.Body)), Len: 1}
 	q.Body = append(q.Body, 'x')
-	q.position = make([]int32, len(day.Campaigns))
+	q.position = make([]int32, len(day.Offers))
 }
 
 func (q *request) add(id string) {
@@ -94,11 +94,11 @@ func (s *simulation) build(index int, candidates []scenario.Candidate, external 
 	a.Products, a.Quality, a.External = a.Products[:0], a.Quality[:0], a.External[:0]
 	for i := range candidates {
 		c := &candidates[i]
-		if s.admit != nil && !s.admit.Admit(c, s.day.Uniform(index, c.Campaign)) {
+		if s.admit != nil && !s.admit.Admit(c, s.day.Uniform(index, c.Offer)) {
 			continue
 		}
-		s.request.position[c.Campaign] = int32(i) // Few candidates.
-		a.Products = append(a.Products, s.request.products[c.Campaign])
+		s.request.position[c.Offer] = int32(i) // Few candidates.
+		a.Products = append(a.Products, s.request.products[c.Offer])
 		a.Quality = append(a.Quality, c.Quality)
 	}
 	own := len(s.request.products) - externalProducts
@@ -112,7 +112,6 @@ func (s *simulation) build(index int, candidates []scenario.Candidate, external 
 
 // award counts the winners, and sends the clicks of their ads on the way.
 func (s *simulation) award(index int, n *node, candidates []scenario.Candidate, external []scenario.External) {
-	q := &s.day.Requests[index]
 	winners := n.results.Results[0].Winners
 	observed := 0
 	for rank := range winners {
@@ -125,8 +124,8 @@ func (s *simulation) award(index int, n *node, candidates []scenario.Candidate, 
 		}
 		c := &candidates[s.request.position[number]]
 		cost := int64(w.Expected)
-		s.leader.learnImpression(number, visibility)
-		s.out.win(s.now, number, c, q.Banner, visibility, int64(w.Price))
+		s.leader.learnImpression(int(c.Campaign), visibility)
+		s.out.win(s.now, s.day, c, visibility, int64(w.Price))
 		s.click(index, c, int64(w.Price), visibility)
 		if s.admit != nil {
 			s.admit.Won(c, cost)
@@ -139,14 +138,14 @@ func (s *simulation) award(index int, n *node, candidates []scenario.Candidate, 
 	}
 	if s.observe != nil {
 		for i := range candidates {
-			if s.request.position[candidates[i].Campaign] != won {
+			if s.request.position[candidates[i].Offer] != won {
 				s.observeCampaign(candidates[i].Campaign, 0)
 			}
 		}
 	}
 }
 
-// won marks a campaign in request.position that has been observed.
+// won marks an offer in request.position that has been observed.
 const won = -1
 
 // observeCampaign lets a policy learn from one auction, and gives its word to all nodes at once.

@@ -114,7 +114,7 @@ func Run(ctx context.Context, day *scenario.Day, config *Config, rates *Rates, p
 		}
 	}
 	s.advance(scenario.DayMillis + drain)
-	s.out.finish(day, s.leader)
+	s.out.finish(s.leader)
 	return s.out, nil
 }
 
