@@ -16,23 +16,22 @@ type gradient struct {
 	opened bool
 }
 
-// The steps are in units of sqrt(number of auctions), as the theory has them; tuned on seeds 101 to 105.
-var (
-	GradientStep = 1.0
-	MirrorStep   = 1.0
-)
-
+// The steps are in units of 1/sqrt(number of auctions), as the theory has them. They were tuned on seeds 101 to 105 for
+// the smallest KS distance (bench/results/2026-11-23-pacing.md); the comparison uses other seeds.
 const (
+	gradientStep = 3.0
+	mirrorStep   = 3.0
+
 	priceStart = 1/0.3 - 1 // A multiplier of 0.3, as the other policies start with.
 	priceMost  = 400.
 )
 
 func newGradient(k *Knowledge) Policy {
-	return newGradientOf(k, GradientStep, func(price, step float64) float64 { return price + step })
+	return newGradientOf(k, gradientStep, func(price, step float64) float64 { return price + step })
 }
 
 func newMirror(k *Knowledge) Policy {
-	return newGradientOf(k, MirrorStep, func(price, step float64) float64 { return max(price, 1e-3) * math.Exp(min(step, 3)) })
+	return newGradientOf(k, mirrorStep, func(price, step float64) float64 { return max(price, 1e-3) * math.Exp(min(step, 3)) })
 }
 
 func newGradientOf(k *Knowledge, scale float64, next func(price, step float64) float64) *gradient {
