@@ -32,6 +32,8 @@ type Options struct {
 	// Events are times of the day, in milliseconds, after which the report shows how spend returns to its plan; edits of
 	// budgets are events of their campaigns in any case.
 	Events []int64
+	// Watch are ids of campaigns whose own results are reported.
+	Watch []string
 	// Jobs is how many seeds run at the same time; each needs about 100 MB for 400 campaigns.
 	Jobs int
 	// Progress is called after each run with the number of finished runs and of all, from one goroutine at a time. May be nil.
@@ -63,6 +65,17 @@ type Row struct {
 	Difference map[string]metric.Interval `json:"difference,omitempty"`
 	// Recovery says how spend returned to its plan after the events of all seeds; nil without an event.
 	Recovery *Recovery `json:"recovery,omitempty"`
+	// Watched holds the results of the campaigns of Options.Watch, means over the seeds.
+	Watched []Watched `json:"watched,omitempty"`
+}
+
+// Watched is what one campaign got under one policy.
+type Watched struct {
+	ID     string          `json:"id"`
+	Budget metric.Interval `json:"budget"` // In units of the currency, as is Billed.
+	Billed metric.Interval `json:"billed"`
+	Wins   metric.Interval `json:"wins"`
+	Clicks metric.Interval `json:"clicks"`
 }
 
 // Recovery sums up what followed the events of a comparison.

@@ -17,6 +17,7 @@ type seedResult struct {
 	bound                            float64
 	values                           []map[string]float64 // By row.
 	recoveries                       []*metric.Recovery   // By row.
+	watched                          [][]watched          // By row and campaign of Options.Watch.
 	example                          *Example
 }
 
@@ -56,6 +57,7 @@ func (c *comparison) seed(ctx context.Context, index int) error {
 		}
 		r.values = append(r.values, values)
 		r.recoveries = append(r.recoveries, p.measures.RecoveryOf(o, c.options.Events))
+		r.watched = append(r.watched, c.watch(p.day, o))
 		if r.example != nil {
 			r.example.Outcomes = append(r.example.Outcomes, o)
 		}
@@ -197,6 +199,7 @@ func (c *comparison) row(at int, v variant) Row {
 		}
 	}
 	row.Recovery = c.recovery(at)
+	row.Watched = c.watched(at)
 	return row
 }
 

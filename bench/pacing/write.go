@@ -46,6 +46,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	r.recoveries(w)
+	r.watched(w)
 	fmt.Fprintln(w)
 	for _, t := range tables {
 		for _, key := range t.keys {
@@ -94,6 +95,23 @@ func (r *Report) recoveries(w io.Writer) {
 			fmt.Fprintf(t, "%s\t", decimal(x.Ratios[window], 2))
 		}
 		fmt.Fprintln(t)
+	}
+	_ = t.Flush() // The caller's next write reports the same error.
+}
+
+// watched writes the results of the watched campaigns.
+func (r *Report) watched(w io.Writer) {
+	if len(r.Rows[0].Watched) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nCampaigns (means over the seeds)")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "campaign\tpolicy\tbudget\tbilled\twins\tclicks\t")
+	for at := range r.Rows[0].Watched {
+		for i := range r.Rows {
+			x := &r.Rows[i].Watched[at]
+			fmt.Fprintf(t, "%s\t%s\t%.2f\t%.2f\t%.0f\t%.1f\t\n", x.ID, r.Rows[i].Name(), x.Budget.Mean, x.Billed.Mean, x.Wins.Mean, x.Clicks.Mean)
+		}
 	}
 	_ = t.Flush() // The caller's next write reports the same error.
 }

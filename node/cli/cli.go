@@ -58,6 +58,7 @@ type commands struct {
 	Config   configCommand   `cmd:"" help:"Check and print the configuration."`
 	Cluster  clusterCommand  `cmd:"" help:"Inspect and change a running cluster, and create certificates."`
 	Explain  explainCommand  `cmd:"" help:"Explain the result of auctions: every bid, and why it won or lost."`
+	Record   recordCommand   `cmd:"" help:"Export the auctions that a running node recorded."`
 	Simulate simulateCommand `cmd:"" help:"Simulate days of a marketplace and compare ways to spend budgets."`
 	Check    checkCommand    `cmd:"" help:"Verify the data of a stopped node."`
 	Backup   backupCommand   `cmd:"" help:"Write the state of a running cluster to a file."`

@@ -29,6 +29,11 @@ type simulateCommand struct {
 	JSON     string        `name:"json" help:"Also write the result as JSON." placeholder:"FILE"`
 	Plots    string        `help:"Also write charts of the first seed, as SVG." placeholder:"DIR"`
 
+	Traffic   string            `help:"Simulate a recorded day of a real node (gavel record export) and not a generated market." placeholder:"FILE"`
+	SetBudget map[string]string `help:"With --traffic: another budget of a day for a campaign, and report what it gets. May be repeated." placeholder:"CAMPAIGN=AMOUNT"`
+	ScaleBids map[string]string `help:"With --traffic: multiply the bids of a campaign, and report what it gets. May be repeated." placeholder:"CAMPAIGN=FACTOR"`
+	Watch     []string          `help:"With --traffic: campaigns to report by themselves." placeholder:"CAMPAIGN"`
+
 	Partition  []string `help:"Cut a node off, for example 1@12h+60s: node 1 at 12:00 for 60 seconds. May be repeated." placeholder:"NODE@TIME+TIME"`
 	Kill       []string `help:"End a node's process and start it again, for example 0@15h+10m." placeholder:"NODE@TIME+TIME"`
 	LeaderLoss []string `help:"Have no leader for a while, for example 12h+5s." placeholder:"TIME+TIME"`
@@ -48,7 +53,7 @@ type assumptions struct {
 	BidMedian       float64       `default:"0.8" help:"Median bid per click; lognormal with sigma 0.71 (Lahaie and Pennock 2007)." placeholder:"AMOUNT"`
 	Correlation     float64       `default:"0.4" help:"Correlation of bid and click rate (Lahaie and Pennock 2007)." placeholder:"RHO"`
 	BannerShare     float64       `default:"0.2" help:"Share of campaigns that pay per thousand impressions, and of requests for one banner. Assumption." placeholder:"SHARE"`
-	Reserve         float64       `default:"0.10" help:"Reserve price per click; per thousand impressions it is 1.00 (Walmart 2022: 0.20 to 0.30 per click)." placeholder:"AMOUNT"`
+	Reserve         *float64      `help:"Reserve price per click, 0.10 if not set; a recorded day has its own; per thousand impressions it is 1.00 (Walmart 2022: 0.20 to 0.30 per click)." placeholder:"AMOUNT"`
 	BudgetClicks    float64       `default:"20" help:"Median budget in clicks at the bid, at least 5; lognormal." placeholder:"CLICKS"`
 	BudgetSigma     float64       `default:"1.5" help:"Spread of budgets (1.95: DataHawk 2022, heavy; 0.5: small budgets)." placeholder:"SIGMA"`
 	Profile         string        `default:"two-peaks" enum:"two-peaks,one-peak,flat" help:"Shape of the day: two-peaks (AuctionNet 2024), one-peak (BAT 2025) or flat." placeholder:"NAME"`
@@ -78,7 +83,8 @@ Examples:
   gavel simulate --seeds 1-10 --campaigns 400 --policies gavel,none,ptr --plots plots
   gavel simulate --policies gavel --partition 1@12h+60s --leader-loss 16h+5s
   gavel simulate --policies gavel --edit-share 0.1 --seeds 1-10
-  gavel simulate --policies gavel --click-delay 120s --slow-click-delay 30m`
+  gavel simulate --policies gavel --click-delay 120s --slow-click-delay 30m
+  gavel record export day.json && gavel simulate --traffic day.json --policies gavel --set-budget CAMPAIGN=40`
 }
 
 // Run simulates and prints the result.
@@ -140,15 +146,6 @@ func (c *simulateCommand) options() (*pacing.Options, error) {
 		}
 	}
 	o := &pacing.Options{Policies: c.Policies, Bound: c.Bound, Jobs: c.Jobs}
-	var err error
-	o.Seeds, err = parseSeeds(c.Seeds)
-	keep(err)
-	o.Virtual = virtual.Config{Nodes: c.Nodes, LagMillis: c.Lag.Milliseconds(), Loss: c.Loss, Skew: c.Skew}
-	keep(o.Virtual.Validate())
-	keep(c.addFaults(o))
-	config := c.Assume.config()
-	keep(c.addSurge(&config, o))
-	keep(config.Validate())
 	if len(o.Policies) == 0 {
 		for _, name := range pacing.Names() {
 			if name != "hindsight" {
@@ -156,6 +153,22 @@ func (c *simulateCommand) options() (*pacing.Options, error) {
 			}
 		}
 	}
+	var err error
+	o.Seeds, err = parseSeeds(c.Seeds)
+	keep(err)
+	o.Virtual = virtual.Config{Nodes: c.Nodes, LagMillis: c.Lag.Milliseconds(), Loss: c.Loss, Skew: c.Skew}
+	keep(o.Virtual.Validate())
+	keep(c.addFaults(o))
+	if c.Traffic != "" {
+		keep(c.addTraffic(o))
+		return o, errors.Join(faults...)
+	}
+	if len(c.SetBudget)+len(c.ScaleBids)+len(c.Watch) > 0 {
+		faults = append(faults, errors.New("--set-budget, --scale-bids and --watch need --traffic: generated campaigns have no ids"))
+	}
+	config := c.Assume.config()
+	keep(c.addSurge(&config, o))
+	keep(config.Validate())
 	uniform := c.Assume.ForecastUniform
 	o.Day = func(seed uint64, number int) (*scenario.Day, error) {
 		own := config
@@ -179,7 +192,10 @@ func (a *assumptions) config() scenario.Config {
 		c.Categories = a.Categories
 	}
 	c.ClickRate, c.PredictorError, c.BidMedian, c.Correlation = a.ClickRate, a.PredictorError, a.BidMedian, a.Correlation
-	c.BannerShare, c.Reserve, c.BudgetClicks, c.BudgetSigma = a.BannerShare, a.Reserve, a.BudgetClicks, a.BudgetSigma
+	c.BannerShare, c.BudgetClicks, c.BudgetSigma = a.BannerShare, a.BudgetClicks, a.BudgetSigma
+	if a.Reserve != nil {
+		c.Reserve = *a.Reserve
+	}
 	c.Profile = map[string]scenario.Profile{"two-peaks": scenario.TwoPeaks, "one-peak": scenario.OnePeak, "flat": scenario.Flat}[a.Profile]
 	c.ShapeNoise, c.LevelNoise, c.ExternalRate = a.ShapeNoise, a.LevelNoise, a.External
 	c.DelayMean, c.DelaySlowMean = float64(a.ClickDelay.Milliseconds()), float64(a.SlowClickDelay.Milliseconds())

@@ -71,10 +71,7 @@ func (d *dual) evaluate() float64 {
 	sum, external := 0., 0
 	for i := range d.day.Requests {
 		q := &d.day.Requests[i]
-		slots := len(d.exposure)
-		if q.Banner {
-			slots = 1
-		}
+		slots := d.day.SlotsOf(q)
 		d.top = d.top[:0]
 		for _, c := range d.day.Of(i) {
 			if d.eligible(&c, q.Millis) {

@@ -7,6 +7,12 @@ type Delays struct {
 	Mean, SlowShare, SlowMean, LateShare float64 // As in Config.
 }
 
+// DefaultDelays returns the delays of Default.
+func DefaultDelays() Delays {
+	c := Default(0, 1)
+	return Delays{Mean: c.DelayMean, SlowShare: c.DelaySlowShare, SlowMean: c.DelaySlowMean, LateShare: c.LateShare}
+}
+
 // lateMax is the longest delay of a late click.
 const lateMax = 30 * float64(DayMillis)
 

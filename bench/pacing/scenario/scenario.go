@@ -145,7 +145,7 @@ type Offer struct {
 // Campaign is one campaign.
 type Campaign struct {
 	Banner      bool  // Pays per thousand impressions and competes for banners; otherwise per click, for listings.
-	Bid         int64 // Mean of its offers' bids.
+	Bid         int64 // The highest of its offers.
 	Budget      int64 // Micros of the day.
 	Category    int
 	Vendor      int
@@ -182,6 +182,18 @@ type Request struct {
 	Millis int64 // Since midnight.
 	First  uint32
 	Banner bool
+	Slots  uint8 // 0: those of the day, or one for a banner.
+}
+
+// SlotsOf returns how many ads a request shows.
+func (d *Day) SlotsOf(q *Request) int {
+	switch {
+	case q.Slots > 0:
+		return int(q.Slots)
+	case q.Banner:
+		return 1
+	}
+	return d.Slots
 }
 
 // Candidate is an offer that may win a request.

@@ -87,10 +87,7 @@ const (
 func (s *simulation) build(index int, candidates []scenario.Candidate, external []scenario.External) {
 	a := &s.request.Auctions[0]
 	a.Kind, a.HasProducts, a.HasExternal = auction.Listings, true, len(external) > 0
-	a.Slots = s.day.Slots
-	if s.day.Requests[index].Banner {
-		a.Slots = 1
-	}
+	a.Slots = s.day.SlotsOf(&s.day.Requests[index])
 	a.Products, a.Quality, a.External = a.Products[:0], a.Quality[:0], a.External[:0]
 	for i := range candidates {
 		c := &candidates[i]
@@ -157,20 +154,20 @@ func (s *simulation) observeCampaign(campaign int32, cost int64) {
 	}
 }
 
-// click sends the click of an ad, if there is one, on its way. An impression of a banner is billed like a click that
-// always comes.
+// click sends the click of an ad, if there is one, on its way. An impression of a campaign that pays for
+// impressions is billed like a click that always comes.
 func (s *simulation) click(index int, c *scenario.Candidate, price int64, visibility float64) {
-	q := &s.day.Requests[index]
+	q, impression := &s.day.Requests[index], s.day.Campaigns[c.Campaign].Banner
 	after, clicked := s.day.Click(index, c, visibility)
 	if clicked {
 		s.out.Clicks[c.Campaign]++
 	}
-	if q.Banner {
+	if impression {
 		after = bannerMillis
 	} else if clicked {
 		s.leader.delay.learn(math.Min(float64(after), delayCut) / 1000)
 	}
-	if !q.Banner && !clicked {
+	if !impression && !clicked {
 		return
 	}
 	to := int(s.day.Uniform(index, ingress) * float64(len(s.nodes)))
