@@ -50,6 +50,31 @@ func TestConformanceExplainedLiveAuctions(t *testing.T) {
 	if w := s.win(1, `"products":{"ids":["p1"]}`); *w.Winners[0].CampaignID != rival {
 		t.Errorf("the changed bids did not change the winner: %+v", w)
 	}
+	// The recorded auctions are those of the shop, and bids have the present amounts.
+	var recording struct {
+		Format    string
+		Every     int
+		Campaigns []struct{ ID, Charge string }
+		Auctions  []struct {
+			Slots int
+			Bids  [][]int64
+		}
+	}
+	s.decode(s.manage(200, "GET", "auctions/recorded", ""), &recording)
+	if len(recording.Auctions) != 2 || len(recording.Campaigns) != 2 || recording.Format != "gavel-recording-1" || recording.Every != 1 {
+		t.Fatalf("%+v", recording)
+	}
+	for _, a := range recording.Auctions {
+		for _, b := range a.Bids {
+			want := int64(100_000) // 10 minor units.
+			if recording.Campaigns[b[0]].ID == rival {
+				want = 300_000
+			}
+			if a.Slots != 1 || len(a.Bids) != 2 || b[1] != want || b[2] != 1<<30 {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
 	var again explained
 	s.decode(s.manage(200, "POST", "auctions/explain", `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p1"]}}]}`), &again)
 	if a := again.Auctions[0]; a.Candidates[0].CampaignID != rival || a.Candidates[1].Reason != "diversity" || a.Lost["diversity"] != 1 {

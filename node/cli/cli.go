@@ -52,18 +52,20 @@ type process struct {
 type commands struct {
 	ShowVersion versionFlag `name:"version" help:"Print the version of this binary and of its main dependencies."`
 
-	Serve   serveCommand   `cmd:"" help:"Run a node; gavel without a command does the same."`
-	Demo    demoCommand    `cmd:"" help:"Run a node with a demo market and simulated shoppers."`
-	Keys    keysCommand    `cmd:"" help:"Generate API keys."`
-	Config  configCommand  `cmd:"" help:"Check and print the configuration."`
-	Cluster clusterCommand `cmd:"" help:"Inspect and change a running cluster, and create certificates."`
-	Explain explainCommand `cmd:"" help:"Explain the result of auctions: every bid, and why it won or lost."`
-	Check   checkCommand   `cmd:"" help:"Verify the data of a stopped node."`
-	Backup  backupCommand  `cmd:"" help:"Write the state of a running cluster to a file."`
-	Restore restoreCommand `cmd:"" help:"Create the first node of a new cluster from a backup."`
-	Recover recoverCommand `cmd:"" help:"Make a stopped node the only voter of a cluster whose majority is lost."`
-	Health  healthCommand  `cmd:"" help:"Check whether a running node is ready; exit code 0 when it is, 1 when it is not."`
-	Version versionCommand `cmd:"" help:"Print the version of this binary and of its main dependencies."`
+	Serve    serveCommand    `cmd:"" help:"Run a node; gavel without a command does the same."`
+	Demo     demoCommand     `cmd:"" help:"Run a node with a demo market and simulated shoppers."`
+	Keys     keysCommand     `cmd:"" help:"Generate API keys."`
+	Config   configCommand   `cmd:"" help:"Check and print the configuration."`
+	Cluster  clusterCommand  `cmd:"" help:"Inspect and change a running cluster, and create certificates."`
+	Explain  explainCommand  `cmd:"" help:"Explain the result of auctions: every bid, and why it won or lost."`
+	Record   recordCommand   `cmd:"" help:"Export the auctions that a running node recorded."`
+	Simulate simulateCommand `cmd:"" help:"Simulate days of a marketplace and compare ways to spend budgets."`
+	Check    checkCommand    `cmd:"" help:"Verify the data of a stopped node."`
+	Backup   backupCommand   `cmd:"" help:"Write the state of a running cluster to a file."`
+	Restore  restoreCommand  `cmd:"" help:"Create the first node of a new cluster from a backup."`
+	Recover  recoverCommand  `cmd:"" help:"Make a stopped node the only voter of a cluster whose majority is lost."`
+	Health   healthCommand   `cmd:"" help:"Check whether a running node is ready; exit code 0 when it is, 1 when it is not."`
+	Version  versionCommand  `cmd:"" help:"Print the version of this binary and of its main dependencies."`
 
 	Help       helpCommand       `cmd:"" help:"Show the help of a command."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in bash, zsh or fish."`

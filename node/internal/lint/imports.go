@@ -70,7 +70,7 @@ var importRules = []importRule{
 
 	{packages: "node", banned: []string{Module + "/..."}, except: []string{inModule("node/cli")}, why: "main only calls cli"},
 	{
-		packages: "node/cli", banned: []string{Module + "/..."}, except: []string{inModule("node/config"), inModule("node/daemon"), inModule("node/auth"), inModule("node/operator"), inModule("node/fsck"), inModule("node/serving")},
+		packages: "node/cli", banned: []string{Module + "/..."}, except: []string{inModule("node/config"), inModule("node/daemon"), inModule("node/auth"), inModule("node/operator"), inModule("node/fsck"), inModule("node/serving"), inModule("bench/pacing/...")},
 		why: "a command calls the package that does the work",
 	},
 	{

@@ -100,18 +100,28 @@ func (s forecastService) forecast(ctx context.Context, in *forecastInput) (*fore
 	return &forecastOutput{e.forecast()}, nil
 }
 
-// ratesOf reads the counts of impressions, clicks and purchases.
+// ratesOf reads the counts of impressions, clicks and purchases: those of the campaign, or, if it has few, of all.
 func ratesOf(ctx context.Context, st store.Tenant, m *market.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
+	own, err := campaignRates(ctx, st, m, campaign, now)
+	if err != nil || own.impressions >= ownMin {
+		return own, err
+	}
+	return marketplaceRates(ctx, st, m, now)
+}
+
+// ratesDates are the days of which counts are read.
+func ratesDates(m *market.Marketplace, now time.Time) store.Dates {
 	today := now.In(store.Zone(m.TimeZone))
-	days := store.Dates{From: today.AddDate(0, 0, -rateDays).Format(time.DateOnly), To: today.Format(time.DateOnly)}
-	own, err := st.CampaignReport(ctx, campaign, days)
-	if err != nil {
-		return rates{}, err
-	}
-	if own.Impressions >= ownMin {
-		return rates{"campaign", own.Impressions, own.Clicks, own.Purchases}, nil
-	}
-	all, err := st.MarketplaceCounters(ctx, days, false, false)
+	return store.Dates{From: today.AddDate(0, 0, -rateDays).Format(time.DateOnly), To: today.Format(time.DateOnly)}
+}
+
+func campaignRates(ctx context.Context, st store.Tenant, m *market.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
+	own, err := st.CampaignReport(ctx, campaign, ratesDates(m, now))
+	return rates{"campaign", own.Impressions, own.Clicks, own.Purchases}, err
+}
+
+func marketplaceRates(ctx context.Context, st store.Tenant, m *market.Marketplace, now time.Time) (rates, error) {
+	all, err := st.MarketplaceCounters(ctx, ratesDates(m, now), false, false)
 	if err != nil {
 		return rates{}, err
 	}

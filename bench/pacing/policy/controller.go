@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"github.com/gavel-ads/gavel/bench/pacing/scenario"
+	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
+)
+
+// Epoch is the Unix time in milliseconds of the simulated midnight, a Monday in UTC.
+const Epoch = int64(20_780) * scenario.DayMillis
+
+// gavel is the marketplace's controller, one State for each campaign, as the leader of a group runs it.
+type gavel struct {
+	day      *scenario.Day
+	states   []pacing.State
+	plans    []pacing.Plan
+	expected []int64
+	wins     []int64
+	auctions [2]int64
+	hold     []int64
+	params   pacing.Params
+	curve    *pacing.Curve
+}
+
+func newController(k *Knowledge) Policy { return NewController(k, pacing.Defaults()) }
+
+// newControllerThrottle is the controller whose smallest bid factor is 1.
+func newControllerThrottle(k *Knowledge) Policy {
+	p := pacing.Defaults()
+	p.Floor = 1
+	return NewController(k, p)
+}
+
+// NewController returns the controller with these constants.
+func NewController(k *Knowledge, p pacing.Params) Policy {
+	n := len(k.Day.Campaigns)
+	g := &gavel{
+		day: k.Day, states: make([]pacing.State, n), plans: make([]pacing.Plan, n),
+		expected: make([]int64, n), wins: make([]int64, n), hold: make([]int64, n),
+		params: p, curve: curveOf(k.Day),
+	}
+	for i := range g.plans {
+		c := &k.Day.Campaigns[i]
+		g.plans[i] = pacing.Plan{Mode: pacing.Even, StartMillis: Epoch + c.StartMillis, EndMillis: Epoch + c.EndMillis}
+	}
+	return g
+}
+
+// curveOf returns the forecast as a curve of hours of the week, all days alike. Its level is the mean of both formats,
+// which share it: only ratios matter.
+func curveOf(day *scenario.Day) *pacing.Curve {
+	sum := 0.
+	for _, weight := range day.Forecast {
+		sum += float64(weight)
+	}
+	w := &pacing.Weights{}
+	for hour := range w.Hours {
+		w.Hours[hour] = uint32(float64(day.Forecast[hour%24]) / sum * 24 * pacing.WeightOne) // At most 24 times the mean.
+	}
+	return pacing.NewCurve(w, pacing.UTC, nil, Epoch-scenario.DayMillis, Epoch+9*scenario.DayMillis)
+}
+
+// Tick implements Policy.
+func (g *gavel) Tick(seen *Seen, words []uint64) {
+	g.params.ClickDelay = seen.DelaySeconds
+	traffic := [2]uint64{uint64(seen.Auctions[0] - g.auctions[0]), uint64(seen.Auctions[1] - g.auctions[1])} // Totals never fall.
+	g.auctions = seen.Auctions
+	for i := range words {
+		kind := 0
+		if g.day.Campaigns[i].Banner {
+			kind = 1
+		}
+		served := pacing.Served{
+			Expected: money.Micros(seen.Expected[i] - g.expected[i]), Wins: uint64(seen.Wins[i] - g.wins[i]), Auctions: traffic[kind],
+		}
+		g.expected[i], g.wins[i] = seen.Expected[i], seen.Wins[i]
+		p := &g.plans[i]
+		p.Budget, p.Spent = money.Micros(seen.Budget[i]), money.Micros(seen.Spent[i])
+		now := Epoch + seen.Millis
+		p.Paused = now < p.StartMillis || now >= p.EndMillis
+		d := g.states[i].Tick(now, p, served, g.curve, &g.params)
+		words[i], g.hold[i] = d.Word, int64(d.Hold)
+	}
+}
+
+// Holds implements Holder.
+func (g *gavel) Holds() []int64 { return g.hold }
+
+// Restart implements Restarter: a new leader continues from what is replicated.
+func (g *gavel) Restart() {
+	for i := range g.states {
+		g.states[i] = pacing.Restore(g.states[i].Memory())
+	}
+}
