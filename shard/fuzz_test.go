@@ -42,7 +42,7 @@ func FuzzApply(f *testing.F) {
 			if len(cmd) < command.HeaderLen {
 				continue
 			}
-			cmd = append([]byte{command.Version, cmd[1]%byte(command.OpForgetNotices) + 1, 0, cmd[3] % byte(command.LevelNewest+1)}, cmd[4:]...)
+			cmd = append([]byte{command.Version, cmd[1]%byte(command.OpPace) + 1, 0, cmd[3] % byte(command.LevelNewest+1)}, cmd[4:]...)
 			cmd = shardtest.Reseal(cmd)
 			if _, err := command.Open(cmd); !errors.Is(err, command.ErrUnknownVersion) { // The body sets an unknown level.
 				r.Apply(cmd)

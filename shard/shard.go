@@ -39,6 +39,10 @@ type Feed interface {
 	market.Feed
 	// PutRecord reports a record that was written or, with a nil value, deleted.
 	PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte)
+	// PutPeriods reports the current budget periods of a marketplace, when those of the campaigns of a group have begun.
+	PutPeriods(g ids.Group, p *command.Periods)
+	// PutCounted reports that the holds of a group contain everything that a node served up to one of its reports.
+	PutCounted(g ids.Group, r *command.CountedReport)
 	// PutSecrets reports the cluster's keys.
 	PutSecrets(s *command.Secrets)
 }
@@ -93,10 +97,13 @@ type Machine struct {
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 
+	paced paced
+
 	rates clickRates // Not part of the state.
 
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
+	dirtyHolds     []*wallet
 
 	events  command.Events // Reused by applyEvents.
 	results []command.EventResult
@@ -133,6 +140,7 @@ type campaign struct {
 	budget   ledger.Budget
 	wallet   *wallet
 	balances *market.Balances
+	pace     pace
 	hash     uint64 // Hash of the stored budget record.
 	dirty    bool
 }
@@ -143,6 +151,8 @@ type wallet struct {
 	campaigns []*campaign
 	hash      uint64 // Hash of the stored wallet record.
 	dirty     bool
+	hold      holdSum // Of its campaigns.
+	holdDirty bool
 }
 
 // New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
@@ -171,8 +181,9 @@ func (m *Machine) reset() {
 	m.dedup = newDedup()
 	m.cells = newCells()
 	m.unknown = make(map[unknownDay]unknowns)
+	m.paced = paced{}
 	m.rates = newClickRates()
-	m.dirtyCampaigns, m.dirtyWallets = nil, nil
+	m.dirtyCampaigns, m.dirtyWallets, m.dirtyHolds = nil, nil, nil
 }
 
 // Digest returns the hash of the state after the last Flush: equal for two replicas that applied the same commands. It

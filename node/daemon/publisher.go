@@ -103,3 +103,9 @@ func (e *externals) resolve(marketplace uint16, id []byte) ids.UUID {
 	defer e.mu.RUnlock()
 	return e.ids[externalID{marketplace, string(id)}]
 }
+
+// PutPeriods is not used yet.
+func (f *publisher) PutPeriods(ids.Group, *command.Periods) {}
+
+// PutCounted is not used yet.
+func (f *publisher) PutCounted(ids.Group, *command.CountedReport) {}

@@ -230,10 +230,27 @@ type Balances struct {
 	pacing        PacingState
 	campaignID    [ids.TextLen]byte // The campaign's id as text. It never changes.
 	// Click is the predicted number of clicks per impression, in units of 1/2^32 and below one half; 0: no prediction yet.
-	ClickRate atomic.Uint32
+	ClickRate  atomic.Uint32
+	hold       atomic.Int64
+	walletHold atomic.Int64
+	_          [48]byte
 }
 
-const _ = -(unsafe.Sizeof(Balances{}) ^ 64) // The build fails when the size is not one cache line.
+const _ = -(unsafe.Sizeof(Balances{}) ^ 128) // The build fails when the size is not a multiple of a cache line.
+
+// PutPace stores the decision of the pacing controller.
+func (b *Balances) PutPace(word uint64, hold money.Micros) {
+	b.hold.Store(int64(hold))
+	b.pacing.Store(word)
+}
+
+// PutWalletHold stores the sum of the holds of the campaigns of the wallet.
+func (b *Balances) PutWalletHold(hold int64) { b.walletHold.Store(hold) }
+
+// Pace returns the pacing word, the hold of the campaign, and that of its wallet.
+func (b *Balances) Pace() (word uint64, hold money.Micros, walletHold int64) {
+	return b.pacing.Load(), money.Micros(b.hold.Load()), b.walletHold.Load()
+}
 
 // Feed receives from the replicated machines what auctions read. The calls of one Raft group come from one goroutine;
 // different groups may call at the same time. Nothing fed is visible to auctions before Publish.
