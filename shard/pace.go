@@ -28,7 +28,7 @@ func (p *pace) published() uint64 {
 
 // paceCampaigns applies the decisions of a group's leader. See command.Pace for the numbers of these commands. Auctions
 // read the new words and holds at once, and the reports that the holds contain afterwards, so that between the two they
-// see too little room rather than too much.
+// see too little money left rather than too much.
 func (m *Machine) paceCampaigns(p *command.Pace) command.Result {
 	if p.Number != m.paced.number+1 {
 		return refused(command.Conflict, 0)
