@@ -110,7 +110,7 @@ func (m *Machine) publishHolds() {
 
 // publishWallet stores the wallet balance and the hold of the wallet of a campaign where auctions read it.
 func (m *Machine) publishWallet(c *campaign) {
-	c.balances.PutWalletHold(c.wallet.hold.micros())
+	c.balances.WalletHold.Store(c.wallet.hold.micros())
 	if m.tenant(c.Marketplace).postPaid {
 		c.balances.WalletBalance.Store(math.MaxInt64)
 		return

@@ -2,7 +2,6 @@ package shard
 
 import (
 	"errors"
-	"math"
 	"math/bits"
 
 	"github.com/gavel-ads/gavel/shard/command"
@@ -101,7 +100,8 @@ func (m *Machine) markHoldDirty(w *wallet) {
 
 // publishPace stores a campaign's pacing word and hold where auctions read them.
 func (m *Machine) publishPace(c *campaign) {
-	c.balances.PutPace(c.pace.published(), c.pace.hold)
+	c.balances.Hold.Store(int64(c.pace.hold))
+	c.balances.Pacing.Store(c.pace.published())
 }
 
 // loadPace restores the decision about a campaign. The record follows that of the campaign.
@@ -148,10 +148,10 @@ func (s *holdSum) subtract(hold money.Micros) {
 	s.high -= borrow
 }
 
-// micros returns the sum, or math.MaxInt64 where it is larger.
+// micros returns the sum, or money.MaxMicros where it is larger.
 func (s *holdSum) micros() int64 {
-	if s.high != 0 || s.low > math.MaxInt64 {
-		return math.MaxInt64
+	if s.high != 0 || s.low > uint64(money.MaxMicros) {
+		return int64(money.MaxMicros)
 	}
 	return int64(s.low) // Compared.
 }

@@ -29,7 +29,8 @@ func paced(t *testing.T) *shardtest.Replica {
 
 // seen is what auctions read of the n-th campaign of vendor v.
 func seen(r *shardtest.Replica, n byte) (word uint64, hold micros, walletHold int64) {
-	return r.Feed.Balances[ids.UUID{0: n, 15: byte(ids.ShardOf(ids.AccountOf(1, "v")))}].Pace()
+	b := r.Feed.Balances[ids.UUID{0: n, 15: byte(ids.ShardOf(ids.AccountOf(1, "v")))}]
+	return b.Pacing.Load(), micros(b.Hold.Load()), b.WalletHold.Load()
 }
 
 // Decisions reach the auctions of their campaign, and the hold those of all campaigns of the wallet. Only the next number

@@ -38,6 +38,7 @@ func (r *randomMarket) explain(t *testing.T, name string, v *market.View, tick *
 			return
 		}
 		for j := range explanations[i] {
+			r.earlier = r.earlierOf[i]
 			if f := &explanations[i][j]; f.Needed > 0 && r.IntN(4) == 0 && !r.needed(q, f, tick, tick.Seq+uint64(i)) {
 				t.Errorf("%s auction %d: %+v\nneeds something else: %+v", name, i, q, f)
 				return

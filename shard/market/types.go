@@ -1,9 +1,6 @@
 package market
 
 import (
-	"sync/atomic"
-	"unsafe"
-
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -218,38 +215,6 @@ type Trigger struct {
 	Value string // For a keyword its words, normalised and joined by single blanks (keyword.Text).
 	// Words are the words of a keyword as the vendor sent them, for display. Auctions read Value.
 	Words []string
-}
-
-// Balances holds the balances of one campaign, and what every auction reads together with them, in one cache line that
-// no other campaign shares.
-//
-// INVARIANT: only the applier of the campaign's Raft group stores balances and click rates; auctions only load them.
-type Balances struct {
-	BudgetLeft    atomic.Int64 // Budget left in this period, in micros; math.MaxInt64 without a budget.
-	WalletBalance atomic.Int64 // Wallet balance in micros; math.MaxInt64 in billing mode post.
-	pacing        PacingState
-	campaignID    [ids.TextLen]byte // The campaign's id as text. It never changes.
-	// Click is the predicted number of clicks per impression, in units of 1/2^32 and below one half; 0: no prediction yet.
-	ClickRate  atomic.Uint32
-	hold       atomic.Int64
-	walletHold atomic.Int64
-	_          [48]byte
-}
-
-const _ = -(unsafe.Sizeof(Balances{}) ^ 128) // The build fails when the size is not a multiple of a cache line.
-
-// PutPace stores the decision of the pacing controller.
-func (b *Balances) PutPace(word uint64, hold money.Micros) {
-	b.hold.Store(int64(hold))
-	b.pacing.Store(word)
-}
-
-// PutWalletHold stores the sum of the holds of the campaigns of the wallet.
-func (b *Balances) PutWalletHold(hold int64) { b.walletHold.Store(hold) }
-
-// Pace returns the pacing word, the hold of the campaign, and that of its wallet.
-func (b *Balances) Pace() (word uint64, hold money.Micros, walletHold int64) {
-	return b.pacing.Load(), money.Micros(b.hold.Load()), b.walletHold.Load()
 }
 
 // Feed receives from the replicated machines what auctions read. The calls of one Raft group come from one goroutine;

@@ -122,10 +122,10 @@ func (m *Model) comparePaces(r *Replica, b shard.Queries, fail func(string, ...a
 				wallet.Add(wallet, big.NewInt(int64(other.Paced.Hold)))
 			}
 		}
-		word, hold, walletHold := r.Feed.Balances[c.ID].Pace()
-		if word != want.Word || hold != want.Hold || walletHold != wallet.Int64() {
-			fail("auctions read the word %x and the holds %d and %d of campaign %d, not %x, %d and %v", word, hold, walletHold, c.Ordinal,
-				want.Word, want.Hold, wallet)
+		read := r.Feed.Balances[c.ID]
+		if read.Pacing.Load() != want.Word || read.Hold.Load() != int64(want.Hold) || read.WalletHold.Load() != wallet.Int64() {
+			fail("auctions read the word %x and the holds %d and %d of campaign %d, not %x, %d and %v", read.Pacing.Load(), read.Hold.Load(),
+				read.WalletHold.Load(), c.Ordinal, want.Word, want.Hold, wallet)
 		}
 	}
 	number, reports := b.CountedReports()
