@@ -78,6 +78,7 @@ func (m *Machine) addCampaign(c *campaign) {
 	m.changed = true
 	m.publishBalances(c)
 	m.publishPace(c)
+	m.addOverdelivered(c.budget.OverdeliveredTotal)
 }
 
 func (m *Machine) storeCampaign(c *campaign) {

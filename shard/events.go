@@ -190,7 +190,9 @@ func (m *Machine) overdeliver(c *campaign, clipped money.Micros) (counted money.
 		return 0
 	}
 	m.markDirty(c)
-	return c.budget.Overdeliver(clipped)
+	counted = c.budget.Overdeliver(clipped)
+	m.addOverdelivered(counted)
+	return counted
 }
 
 func countEvent(counters *rollup.Counters, r *command.EventRecord, charged money.Micros) {

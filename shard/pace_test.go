@@ -119,6 +119,7 @@ func TestOverdeliveryIsCounted(t *testing.T) {
 		if c.Money.Overdelivered != period || c.Money.OverdeliveredTotal != total || counted != total {
 			t.Errorf("%s: %+v, and %d in reports", what, c.Money, counted)
 		}
+		expect(t, what+": the machine's sum", r.Machine.Overdelivered(), int64(total))
 		check(t, r.Queries().Verify())
 	}
 	report(t, r, benchNow, click(1, 1), click(2, 2))

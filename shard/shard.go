@@ -7,12 +7,14 @@
 package shard
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // Reader is the durable state of one group.
@@ -76,9 +78,10 @@ type Machine struct {
 	stateHash       uint64 // Hash of the stored form of state.
 	digest          uint64 // Digest of everything this batch has stored so far, without the hot records that Flush will write.
 	publishedDigest atomic.Uint64
-	written         bool // The batch changed something.
-	changed         bool // The feed received something that is not yet published to auctions.
-	repeated        bool // The command is the repeat of a creation or of an end, and made no change.
+	overdelivered   atomic.Int64 // Sum over the campaigns, in all periods.
+	written         bool         // The batch changed something.
+	changed         bool         // The feed received something that is not yet published to auctions.
+	repeated        bool         // The command is the repeat of a creation or of an end, and made no change.
 
 	overlay  map[string][]byte // Cold records written by the batch; nil means deleted.
 	counts   map[countKey]int  // Number of records by kind, marketplace and class.
@@ -168,6 +171,7 @@ func (m *Machine) reset() {
 	m.b = nil
 	m.state, m.stateHash, m.digest = state{}, 0, 0
 	m.publishedDigest.Store(0)
+	m.overdelivered.Store(0)
 	m.written, m.changed = false, false
 	m.overlay = make(map[string][]byte)
 	m.counts = make(map[countKey]int)
@@ -189,6 +193,16 @@ func (m *Machine) reset() {
 // Digest returns the hash of the state after the last Flush: equal for two replicas that applied the same commands. It
 // may be called at any time from any goroutine.
 func (m *Machine) Digest() uint64 { return m.publishedDigest.Load() }
+
+// Overdelivered returns what clicks and impressions of all campaigns would have cost that budgets and wallets could not
+// pay, in micros: the sum of ledger.Budget.OverdeliveredTotal. It may be called at any time from any goroutine.
+func (m *Machine) Overdelivered() int64 { return m.overdelivered.Load() }
+
+// addOverdelivered adds to Overdelivered, which saturates.
+func (m *Machine) addOverdelivered(amount money.Micros) {
+	sum := m.overdelivered.Load()
+	m.overdelivered.Store(sum + min(int64(amount), math.MaxInt64-sum))
+}
 
 // data reports whether the group carries campaigns, wallets and events.
 func (m *Machine) data() bool { return m.group != 0 }
