@@ -114,7 +114,7 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 		if c.decision.Word != pacing.Open {
 			paced++
 		}
-		if size := c.changeOf(); size > 0 || c.due(ordinal, now) {
+		if size := c.changeOf(); size > 0 || c.due(ordinal, now) || l.p.everyChange && s.Wins > 0 {
 			changes = append(changes, change{ordinal, size})
 		}
 	}

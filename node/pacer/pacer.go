@@ -64,8 +64,10 @@ type Pacer struct {
 	reporter  reporter
 	leaders   atomic.Pointer[map[ids.Group]*leader] // Nil before Start.
 	stats     stats
-	stop      context.CancelFunc
-	running   sync.WaitGroup
+	// everyChange replicates every difference, so that tests can compare sums exactly at any time.
+	everyChange bool
+	stop        context.CancelFunc
+	running     sync.WaitGroup
 }
 
 // New returns a Pacer that is not started: it can be fed, and refuses reports.

@@ -81,7 +81,8 @@ func (t *totals) lead(counted []command.CountedReport) {
 func (t *totals) resign() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	*t = totals{}
+	t.leads = false
+	t.counted, t.nodes, t.behind, t.served, t.traffic = nil, nil, nil, nil, nil
 }
 
 // add counts a report.
