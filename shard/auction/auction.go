@@ -53,7 +53,7 @@ func (s *Scratch) runAll(v *market.View, t *Params, req *Request, res *Results, 
 		if settings == nil {
 			continue
 		}
-		s.addEarlier(res.Results[:i])
+		s.earlier, s.earlierCost = res.Results[:i], s.cost
 		s.run(i, out, t.Seq+uint64(i)) // At most AuctionsMax.
 		if each != nil && !s.explain(i, out, each) {
 			break

@@ -1,6 +1,8 @@
 package auction
 
 import (
+	"math"
+
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -115,10 +117,11 @@ func (s *Scratch) gateMoney(floor uint64, b *market.BidRow, c *market.CampaignRo
 	case s.t.Stale != nil && s.t.Stale.Has(c.Group):
 		return 0, Stale
 	}
-	balances := s.v.Balances(b.Campaign)
-	most, lost := s.gateRoom(balances, b.Campaign, c.Charge, floor)
-	if lost != passed {
-		return 0, lost
+	balances, most := s.v.Balances(b.Campaign), uint64(math.MaxUint64)
+	if !balances.HasRoom(amount, s.nodes, s.earlierCost) { // Near the end of a budget or wallet.
+		if most, lost = s.gateRoom(balances, b.Campaign, c.Charge, floor); lost != passed {
+			return 0, lost
+		}
 	}
 	if pacing := balances.Pacing.Load(); pacing != market.PacingOpen {
 		shaded, probability := s.applyPacing(pacing, amount, floor)

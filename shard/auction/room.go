@@ -61,17 +61,9 @@ func perUnit(left int64, charge market.ChargeType) uint64 {
 
 // gateRoom returns the first of the gates budget and wallet that a bid fails or, when it passes both, the largest amount
 // with which it may compete.
-//
-// Nearly all campaigns have room for the wins of all campaigns in the earlier auctions of the request, so that is
-// checked first. Only where it does not suffice, the wins of this campaign are looked up.
 func (s *Scratch) gateRoom(x *market.Balances, campaign uint32, charge market.ChargeType, floor uint64) (most uint64, lost Reason) {
-	r := s.roomOf(x, s.earlierCost)
-	most, lost = r.gate(charge, floor)
-	if lost != passed && s.earlierCost > 0 {
-		r = s.roomOf(x, s.earlierCostOf(campaign))
-		return r.gate(charge, floor)
-	}
-	return most, lost
+	r := s.roomOf(x, s.earlierCostOf(campaign))
+	return r.gate(charge, floor)
 }
 
 // earlierCostOf returns the expected cost of a campaign's wins in earlier auctions of the request.
@@ -87,17 +79,9 @@ func (s *Scratch) earlierCostOf(campaign uint32) (cost uint64) {
 	return cost
 }
 
-// addEarlier makes the results of the earlier auctions of a request count for the room of the next one.
-func (s *Scratch) addEarlier(results []Result) {
-	s.earlier = results
-	if len(results) == 0 {
-		s.earlierCost = 0
-		return
-	}
-	winners := results[len(results)-1].Winners
-	for i := range winners {
-		s.earlierCost = min(s.earlierCost+uint64(winners[i].Expected), 1<<62) // Not negative. The bound prevents an overflow.
-	}
+// addCost adds the expected cost of a winner to that of the auctions so far.
+func (s *Scratch) addCost(expected uint64) {
+	s.cost = min(s.cost+expected, 1<<62) // The bound prevents an overflow.
 }
 
 // RecordWins adds the winners of an answered request to this node's own totals of their campaigns, which at once takes

@@ -22,14 +22,15 @@ type Scratch struct {
 	a           *Auction
 	seed        uint64 // Seed of the auction's ties.
 	requestSeed uint64 // Seed of the pacing decisions.
-	nodes       uint32 // The number of nodes that serve auctions.
+	nodes       uint64 // The number of nodes that serve auctions.
 	// earlier holds the results of the earlier auctions of the request, and earlierCost the expected cost of their winners.
-	earlier     []Result
-	earlierCost uint64
-	hour        int  // Local hour of the week, from Monday 00:00.
-	searchOnly  bool // A listing auction with a search query and neither products nor a category.
-	travelOnly  bool // A hotel or flight auction without product ids.
-	payload     bidid.Payload
+	// cost is that of this auction's winners so far, too.
+	earlier           []Result
+	earlierCost, cost uint64
+	hour              int  // Local hour of the week, from Monday 00:00.
+	searchOnly        bool // A listing auction with a search query and neither products nor a category.
+	travelOnly        bool // A hotel or flight auction without product ids.
+	payload           bidid.Payload
 
 	query      []uint32 // The numbers of the words of the search query.
 	words      keyword.Normalizer
@@ -120,7 +121,7 @@ func (s *Scratch) begin(v *market.View, t *Params, req *Request, settings *marke
 	s.prefetchSmall()
 	s.minor = minorUnit(settings)
 	s.requestSeed = seedOf(t, t.Seq)
-	s.nodes = v.ServingNodes()
+	s.nodes, s.cost = uint64(v.ServingNodes()), 0
 	s.hour = weekHour(s.localMillis())
 	s.payload = bidid.Payload{Marketplace: t.Marketplace, Node: t.Node, Epoch: t.Epoch, IssuedMillis: t.NowMillis}
 	t.Signer.Begin(&s.payload)

@@ -9,7 +9,6 @@ import (
 
 // award fills the winners, each with its price and token.
 func (s *Scratch) award(out *Result) {
-	s.prefetchCampaigns()
 	visibility := uint64(1 << 16)
 	for rank := range s.winners() {
 		c := s.winner(rank)
@@ -32,6 +31,7 @@ func (s *Scratch) award(out *Result) {
 		s.t.Signer.Mint(&w.Token, p)
 		visibility = nextVisibility(rank, visibility)
 	}
+	s.prefetcher.Flush()
 }
 
 // addWinner appends an empty winner and returns it. It clears the element in place, because append would build a Winner
@@ -56,21 +56,14 @@ func (s *Scratch) awardProduct(w *Winner, h *hit) {
 	}
 }
 
-// prefetchCampaigns prefetches the ids of the winners' campaigns, which are read when the answer is written.
-func (s *Scratch) prefetchCampaigns() {
-	for rank := range s.winners() {
-		if row := s.winner(rank).campaign; row != 0 {
-			s.prefetcher.AddCampaignText(s.v, row)
-		}
-	}
-	s.prefetcher.Flush()
-}
-
 // awardOwn fills a winner of this marketplace. probability is that of a charge, in units of 1/2^32.
 func (s *Scratch) awardOwn(w *Winner, p *bidid.Payload, c *candidate, probability uint64) {
 	campaign := s.v.Campaign(c.campaign)
 	w.Campaign, w.campaign = s.v.CampaignText(c.campaign), c.campaign
-	w.Expected = money.Micros(expectedCost(uint64(w.Price), probability)) // At most the price, which is not negative.
+	s.prefetcher.AddCampaignText(w.Campaign)               // It is read when the answer is written.
+	expected := expectedCost(uint64(w.Price), probability) // A price is not negative.
+	s.addCost(expected)
+	w.Expected = money.Micros(expected) // At most the price, or one micro.
 	if s.a.HasExternal {
 		w.DemandSource = s.v.OwnDemand(s.t.Marketplace)
 	}

@@ -46,13 +46,27 @@ func (b *Balances) Pending() uint64 {
 	return b.expected.Load() - settled
 }
 
+// HasRoom reports whether a campaign surely has room for a bid of an amount, whatever its charge type: what is left of
+// budget and wallet after the holds, this node's own wins times a number of nodes, and further wins of this node is not
+// less than the amount. Nearly all campaigns have. For the others the gates are evaluated one by one.
+func (b *Balances) HasRoom(amount, nodes, further uint64) bool {
+	const few = 1 << 30 // Times a number of nodes, and plus an amount, this is below 2^63.
+	pending := b.Pending() + further
+	return pending < few && b.room() >= int64(amount+nodes*pending)
+}
+
+// room returns what is left of budget and wallet after the holds, whichever is less. It can be negative.
+func (b *Balances) room() int64 {
+	return min(b.BudgetLeft.Load()-b.Hold.Load(), b.WalletBalance.Load()-b.WalletHold.Load()) // Far from an overflow.
+}
+
 // claimMax bounds Claimed, so that a sum with a hold does not overflow.
 const claimMax = 1 << 62
 
 // Claimed returns what wins of pending expected cost take off a campaign's room while a number of nodes serve: the
 // other nodes are assumed to win as much as this one, because their wins arrive with the leader's next hold only.
-func Claimed(nodes uint32, pending uint64) int64 {
-	hi, lo := bits.Mul64(uint64(nodes), pending)
+func Claimed(nodes, pending uint64) int64 {
+	hi, lo := bits.Mul64(nodes, pending)
 	if hi != 0 || lo > claimMax {
 		return claimMax
 	}
@@ -64,7 +78,12 @@ func Claimed(nodes uint32, pending uint64) int64 {
 type balanceChunk struct {
 	changed [chunkRows / 64]atomic.Uint64 // One bit per campaign: it has won since the last Spending.Collect.
 	rows    [chunkRows]Balances
-	ids     [chunkRows][ids.TextLen]byte // The ids of the campaigns as text, which only winners need. They never change.
+	// ids are the ids of the campaigns as text, which only winners need. They never change. Each has a cache line, so that
+	// one prefetch loads it.
+	ids [chunkRows]struct {
+		text [ids.TextLen]byte
+		_    [64 - ids.TextLen]byte
+	}
 }
 
 // row returns the balances at an index of the chunk. It computes the address for the reason given at frozen.at.
@@ -90,7 +109,7 @@ func (v *View) Balances(row uint32) *Balances { return v.balances[row>>chunkBits
 
 // CampaignText returns a campaign's id as text.
 func (v *View) CampaignText(row uint32) *[ids.TextLen]byte {
-	return &v.balances[row>>chunkBits].ids[row%chunkRows]
+	return &v.balances[row>>chunkBits].ids[row%chunkRows].text
 }
 
 // AddWin adds a win of this node to the own totals of a campaign, which at once takes its expected cost off the room
@@ -100,13 +119,14 @@ func (v *View) AddWin(row uint32, expected money.Micros) {
 	b := chunk.row(row % chunkRows)
 	b.expected.Add(uint64(expected)) // Not negative.
 	b.wins.Add(1)
-	// The bit is set after the totals have grown. So a Collect that clears it reads the new totals, or this call sees it
+	// The bit is read after the totals have grown. So a Collect that clears it reads the new totals, or this call sees it
 	// cleared and sets it for the next Collect. It is usually set already; then nothing is written.
-	word, bit := &chunk.changed[row%chunkRows/64], uint64(1)<<(row%64)
-	if word.Load()&bit == 0 {
-		word.Or(bit)
+	if chunk.changed[row%chunkRows/64].Load()>>(row%64)&1 == 0 {
+		chunk.markChanged(row)
 	}
 }
+
+func (c *balanceChunk) markChanged(row uint32) { c.changed[row%chunkRows/64].Or(1 << (row % 64)) }
 
 // SetServingNodes stores the number of nodes that answer auctions: every node of the cluster that is not known to be
 // down, this one included. Own wins take that many times their expected cost off a campaign's room. The number is 0

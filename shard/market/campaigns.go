@@ -70,7 +70,7 @@ func (m *Market) campaign(c *Campaign) uint32 {
 	if i%chunkRows == 0 {
 		m.addBalances()
 	}
-	c.ID.AppendText(m.balances[i>>chunkBits].ids[i%chunkRows][:0])
+	c.ID.AppendText(m.balances[i>>chunkBits].ids[i%chunkRows].text[:0])
 	known[c.Ordinal] = i
 	m.dirty = true
 	return i

@@ -50,12 +50,8 @@ func (a *Prefetcher) AddTags(v *View, hash uint64) {
 // AddProduct adds the row of a product.
 func (a *Prefetcher) AddProduct(v *View, row uint32) { a.add(unsafe.Pointer(v.products.at(row))) }
 
-// AddCampaignText adds the id of a campaign as text.
-func (a *Prefetcher) AddCampaignText(v *View, row uint32) {
-	text := unsafe.Pointer(v.CampaignText(row))
-	a.add(text)
-	a.add(unsafe.Add(text, ids.TextLen-1)) // Every second text spans two cache lines.
-}
+// AddCampaignText adds what View.CampaignText returned.
+func (a *Prefetcher) AddCampaignText(text *[ids.TextLen]byte) { a.add(unsafe.Pointer(text)) }
 
 // AddFirstBid adds everything that decides whether the first bid of a product competes and that is written if it wins:
 // the bid, its campaign, the campaign's balances, and the product's id.

@@ -175,9 +175,8 @@ func TestSpendingLosesNothing(t *testing.T) {
 
 func TestClaimedSaturates(t *testing.T) {
 	for _, x := range []struct {
-		nodes   uint32
-		pending uint64
-		want    int64
+		nodes, pending uint64
+		want           int64
 	}{{0, 5, 0}, {3, 5, 15}, {1, 1 << 62, 1 << 62}, {2, 1 << 62, 1 << 62}, {4, 1 << 62, 1 << 62}, {math.MaxUint32, math.MaxUint64, 1 << 62}} {
 		if got := market.Claimed(x.nodes, x.pending); got != x.want {
 			t.Errorf("%d nodes and %d: %d, want %d", x.nodes, x.pending, got, x.want)
