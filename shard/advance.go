@@ -45,6 +45,7 @@ func (m *Machine) roll(p command.Periods) {
 			m.journalBudget(c)
 		}
 	}
+	m.feed.PutPeriods(m.group, &now)
 }
 
 // periodNumber returns the number of the current period of a kind. A total budget has a single period, number 0.

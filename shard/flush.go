@@ -33,6 +33,7 @@ func (m *Machine) Flush(b Batch) {
 		}
 	}
 	m.dirtyWallets = m.dirtyWallets[:0]
+	m.publishHolds()
 	m.flushBuckets()
 	m.flushCells()
 	m.key = append(m.key[:0], tableState)
@@ -96,8 +97,20 @@ func (m *Machine) publishBalances(c *campaign) {
 	m.publishWallet(c)
 }
 
-// publishWallet stores the wallet balance of a campaign where auctions read it.
+// publishHolds stores the changed holds of wallets where auctions read them, once for a batch.
+func (m *Machine) publishHolds() {
+	for _, w := range m.dirtyHolds {
+		w.holdDirty = false
+		for _, c := range w.campaigns {
+			m.publishWallet(c)
+		}
+	}
+	m.dirtyHolds = m.dirtyHolds[:0]
+}
+
+// publishWallet stores the wallet balance and the hold of the wallet of a campaign where auctions read it.
 func (m *Machine) publishWallet(c *campaign) {
+	c.balances.WalletHold.Store(c.wallet.hold.micros())
 	if m.tenant(c.Marketplace).postPaid {
 		c.balances.WalletBalance.Store(math.MaxInt64)
 		return
@@ -133,12 +146,20 @@ func appendBudget(dst []byte, b *ledger.Budget) []byte {
 	dst = command.AppendMoney(dst, b.Amount)
 	dst = binary.LittleEndian.AppendUint32(dst, b.Period)
 	dst = command.AppendMoney(dst, b.Spent)
-	return command.AppendMoney(dst, b.SpentTotal)
+	dst = command.AppendMoney(dst, b.SpentTotal)
+	if b.OverdeliveredTotal == 0 { // Always before command.LevelPacing.
+		return dst
+	}
+	dst = command.AppendMoney(dst, b.Overdelivered)
+	return command.AppendMoney(dst, b.OverdeliveredTotal)
 }
 
 func readBudget(b []byte) (ledger.Budget, error) {
 	d := command.NewDecoder(b)
 	budget := ledger.Budget{Amount: d.Price(), Period: d.U32(), Spent: d.Price(), SpentTotal: d.Price()}
+	if d.More() {
+		budget.Overdelivered, budget.OverdeliveredTotal = d.Price(), d.Price()
+	}
 	return budget, d.Err()
 }
 
