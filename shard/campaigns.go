@@ -5,7 +5,6 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -46,7 +45,7 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 
 	m.state.lastCampaign++
 	c.Ordinal, c.Group, c.wallet, c.Campaign.Wallet = m.state.lastCampaign, m.group, w, w.ID
-	c.budget = ledger.Budget{Amount: c.Budget, Period: periodNumber(&m.tenant(c.Marketplace).periods, c.Period)}
+	c.budget = m.newBudget(&c.Campaign)
 	c.firstBid = m.state.lastBid + 1
 	if m.wallets[w.ID] == nil {
 		m.saveWallet(w)
@@ -166,7 +165,8 @@ func (m *Machine) changeWallet(c *campaign, id ids.UUID) command.Refusal {
 // twice.
 func (m *Machine) changePeriod(c *campaign, kind market.Period) {
 	c.Period = kind
-	c.budget.Period = periodNumber(&m.tenant(c.Marketplace).periods, kind)
+	fresh := m.newBudget(&c.Campaign)
+	c.budget.Period, c.budget.Carryover = fresh.Period, fresh.Carryover
 	if kind == market.Total {
 		c.budget.Spent = c.budget.SpentTotal
 	}

@@ -19,6 +19,12 @@ func (m *Machine) journalBudget(c *campaign) {
 		Kind: ledger.BudgetInForce, Campaign: c.Ordinal, Bid: c.budget.Period, Key: c.ID, Wallet: c.Wallet,
 		Price: c.budget.Amount, Amount: c.budget.Spent,
 	})
+	if c.budget.Carries() {
+		m.journal(ledger.Line{
+			Kind: ledger.BudgetCarried, Campaign: c.Ordinal, Bid: c.budget.Month(m.tenant(c.Marketplace).periods.Month), Key: c.ID, Wallet: c.Wallet,
+			Price: c.budget.Carried, Amount: c.budget.Saved,
+		})
+	}
 }
 
 // journalBillingMode writes the billing mode of a marketplace into the journal.

@@ -133,12 +133,21 @@ func appendBudget(dst []byte, b *ledger.Budget) []byte {
 	dst = command.AppendMoney(dst, b.Amount)
 	dst = binary.LittleEndian.AppendUint32(dst, b.Period)
 	dst = command.AppendMoney(dst, b.Spent)
-	return command.AppendMoney(dst, b.SpentTotal)
+	dst = command.AppendMoney(dst, b.SpentTotal)
+	if !b.Carries() {
+		return dst // As binaries wrote it that did not carry budgets over.
+	}
+	dst = append(dst, b.Days)
+	dst = command.AppendMoney(dst, b.Carried)
+	return command.AppendMoney(dst, b.Saved)
 }
 
 func readBudget(b []byte) (ledger.Budget, error) {
 	d := command.NewDecoder(b)
 	budget := ledger.Budget{Amount: d.Price(), Period: d.U32(), Spent: d.Price(), SpentTotal: d.Price()}
+	if d.More() {
+		budget.Carryover = ledger.Carryover{Days: d.U8(), Carried: d.Price(), Saved: d.Price()}
+	}
 	return budget, d.Err()
 }
 

@@ -77,6 +77,9 @@ type campaign struct {
 	budget      *big.Int
 	number      uint32   // Number of the period.
 	payer       [16]byte // The wallet that the journal names.
+	carry       carry
+	before      carriedBudget // The budget before the last line with one.
+	budgetLine  uint64        // The number of that line.
 }
 
 type wallet struct {

@@ -157,6 +157,9 @@ func (d *Decoder) Bytes() []byte {
 	return d.next(int(n)) // At most len(rest).
 }
 
+// More reports whether bytes are left.
+func (d *Decoder) More() bool { return len(d.rest) > 0 }
+
 // Rest reads all remaining bytes. OWNERSHIP: the result aliases the input; it is not nil, even when empty.
 func (d *Decoder) Rest() []byte {
 	b := d.rest

@@ -56,6 +56,6 @@ func (b *Budget) Roll(period uint32) bool {
 	if period <= b.Period {
 		return false
 	}
-	b.Period, b.Spent = period, 0
+	b.Period, b.Spent, b.Carryover = period, 0, Carryover{}
 	return true
 }

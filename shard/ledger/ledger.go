@@ -28,13 +28,14 @@ type Wallet struct {
 }
 
 // Budget is the budget of one campaign and what was spent of it. INVARIANT: billed overspend is 0, that is, a charge
-// never raises Spent above the Amount in force when it is applied. Lowering Amount below Spent stops charges and
-// changes no past charge.
+// never raises Spent above the Cap in force when it is applied. Lowering Amount below Spent stops charges and changes
+// no past charge.
 type Budget struct {
 	Amount     money.Micros // Per period; 0: no budget, limited by the wallet only.
 	Period     uint32       // Number of the current period (command.Periods); 0 for a total budget.
 	Spent      money.Micros // In the current period.
 	SpentTotal money.Micros // In all periods. INVARIANT: the sum of the campaign's charges in the journal.
+	Carryover
 }
 
 // Left returns how much may still be charged in this period. ok is false when the campaign has no budget.
@@ -42,5 +43,5 @@ func (b *Budget) Left() (left money.Micros, ok bool) {
 	if b.Amount == 0 {
 		return 0, false
 	}
-	return max(0, b.Amount-b.Spent), true
+	return max(0, b.Cap()-b.Spent), true
 }

@@ -25,6 +25,7 @@ type Marketplace struct {
 	H3               bool          // geoMode h3: locations are H3 cells, and a bid's cell contains its descendants.
 	VendorMax        uint8         // Maximum number of winners of one vendor in one auction; 0: no limit.
 	Reserves         []ReserveRule // At most ReserveRulesMax.
+	CarriesOver      bool          // A day may spend what earlier days of its month left of a daily budget (ledger.Carryover).
 	CreatedMillis    int64
 	UpdatedMillis    int64
 }
@@ -117,6 +118,15 @@ const (
 	Total
 )
 
+// Pacing says how a budget of period Total is spent. Other budgets are always spread over their period.
+type Pacing uint8
+
+// The kinds of pacing.
+const (
+	PacingFast Pacing = iota // As fast as the campaign can win.
+	PacingEven               // Spread over the campaign's dates. INVARIANT: only a budget of period Total with an end is.
+)
+
 // Status is the review state of a campaign.
 type Status uint8
 
@@ -153,6 +163,7 @@ type Campaign struct {
 	Price           PriceRule
 	Budget          money.Micros // Per period; 0 means limited by the wallet only.
 	Period          Period
+	Pacing          Pacing
 	StartMillis     int64
 	EndMillis       int64 // 0: no end.
 	Active          bool

@@ -42,6 +42,9 @@ func (m *Model) Feature(level command.Level) command.Result {
 // journalBudget adds the line of a budget in force.
 func (m *Model) journalBudget(c *Campaign) {
 	m.Lines = append(m.Lines, Line{Campaign: c.Ordinal, Key: c.ID, Amount: new(big.Int).Set(c.Spent)})
+	if c.Carried.Counts {
+		m.Lines = append(m.Lines, Line{Campaign: c.Ordinal, Key: c.ID, Amount: c.Carried.left()})
+	}
 }
 
 // journalBillingMode adds the line of a billing mode.
@@ -119,7 +122,7 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 	c := &Campaign{Campaign: x.Campaign, Spent: new(big.Int), SpentTotal: new(big.Int), First: m.bids + 1}
 	c.Ordinal = uint32(len(m.Campaigns) + 1)
 	c.Campaign.Wallet = w.ID
-	c.PeriodNumber = number(m.Periods[c.Marketplace], c.Period)
+	c.PeriodNumber, c.Carried = number(m.Periods[c.Marketplace], c.Period), m.carried(c)
 	m.Campaigns = append(m.Campaigns, c)
 	m.journalBudget(c)
 	for i := range x.Bids {
@@ -271,7 +274,7 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 	}
 	if p.Period != nil && *p.Period != c.Period {
 		c.Period = *p.Period
-		c.PeriodNumber = number(m.Periods[c.Marketplace], c.Period)
+		c.PeriodNumber, c.Carried = number(m.Periods[c.Marketplace], c.Period), m.carried(c)
 		if c.Period == market.Total {
 			c.Spent = new(big.Int).Set(c.SpentTotal)
 		}
