@@ -60,7 +60,8 @@ func (b *groupCheck) followCarried(place string, l *line) {
 		b.problem(place, "counts %d days of a month of which %d can have begun", now.days, days)
 	}
 	if now.saved < 0 || big.NewInt(now.saved).Cmp(most) > 0 || now.onTop < 0 || now.onTop > now.saved {
-		b.problem(place, "OVERSPEND: carries over %d of %d, and earlier days of the month left at most %s", now.onTop, now.saved, most)
+		b.problem(place, "OVERSPEND: carries over %d of %d, earlier days of the month left at most %s",
+			now.onTop, now.saved, most)
 	}
 	c.carry = now
 }
