@@ -99,6 +99,14 @@ func createCases() []entryCase {
 		create("budget of a text", members{"budget": `"1000"`}, "int_type budget"),
 		create("budget missing", members{"budget": "-", "period": `"daily"`}, "missing budget"),
 
+		create("spread evenly", members{"period": `"total"`, "pacing": `"even"`, "end": `"2026-05-01T00:00:00Z"`}, accepted),
+		create("spread evenly without an end", members{"period": `"total"`, "pacing": `"even"`}, "value_error pacing"),
+		create("a day spread evenly", members{"pacing": `"even"`, "end": `"2026-05-01T00:00:00Z"`}, "value_error pacing"),
+		create("as soon as possible", members{"period": `"total"`, "pacing": `"asap"`}, accepted),
+		create("a month as soon as possible", members{"period": `"monthly"`, "pacing": `"asap"`}, "value_error pacing"),
+		create("pacing of another word", members{"period": `"total"`, "pacing": `"slow"`}, "enum pacing"),
+		create("pacing null", members{"pacing": "null"}, accepted),
+
 		create("end after start", members{"end": `"2026-05-01T00:00:00Z"`}, accepted),
 		create("end null", members{"end": "null"}, accepted),
 		create("end before start", members{"end": `"2026-03-31T23:59:59Z"`}, "value_error end"),
@@ -148,6 +156,9 @@ func createCases() []entryCase {
 
 func changeCases() []entryCase {
 	noBudget := func(c *market.Campaign) { c.Budget = 0 }
+	total := func(c *market.Campaign) { c.Period = market.Total }
+	endless := func(c *market.Campaign) { c.Period, c.EndMillis = market.Total, 0 }
+	even := func(c *market.Campaign) { c.Period, c.Pacing = market.Total, market.PacingEven }
 	purchases := func(c *market.Campaign) { c.Charge, c.Period = market.CPA, market.Total }
 	terminated := func(t *testing.T, w *managetest.Environment, seller string) {
 		st := w.Store.Tenant(managetest.Main)
@@ -174,6 +185,17 @@ func changeCases() []entryCase {
 		change("period of another word", members{"period": `"yearly"`}, "enum period"),
 		change("a budget where there is none", members{"budget": "5", "period": `"weekly"`}, accepted).in(noBudget),
 		change("a period where there is no budget", members{"period": `"weekly"`}, "missing budget").in(noBudget),
+
+		change("spread evenly", members{"pacing": `"even"`}, accepted).in(total),
+		change("spread evenly with a total", members{"pacing": `"even"`, "period": `"total"`}, accepted),
+		change("spread evenly without an end", members{"pacing": `"even"`}, "value_error pacing").in(endless),
+		change("spread evenly until an end", members{"pacing": `"even"`, "end": `"2026-05-01T00:00:00Z"`}, accepted).in(endless),
+		change("a day spread evenly", members{"pacing": `"even"`}, "value_error pacing"),
+		change("even to a day", members{"period": `"daily"`}, accepted).in(even),
+		change("even to a day spread evenly", members{"period": `"daily"`, "pacing": `"even"`}, "value_error pacing").in(even),
+		change("even to as soon as possible", members{"pacing": `"asap"`}, accepted).in(even),
+		change("even, another end", members{"end": `"2026-05-01T00:00:00Z"`}, accepted).in(even),
+		change("pacing where there is no budget", members{"pacing": `"even"`}, "value_error pacing").in(noBudget),
 
 		change("end", members{"end": `"2026-05-01T00:00:00Z"`}, accepted),
 		change("end before start", members{"end": `"2026-03-16T00:00:00Z"`}, "value_error end"),

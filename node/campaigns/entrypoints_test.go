@@ -43,12 +43,12 @@ func entryPoints() []entryPoint {
 			name: "campaign-service", list: "bids", datesOnChange: "startDate", fixed: map[string]any{"campaignType": "manual"},
 			create: map[string]string{
 				"name": "name", "budget": "budget.amount", "period": "budget.type", "start": "startDate", "end": "endDate", "active": "isActive",
-				"roas": "targetRoas", "charge": "chargeType", "status": "status", "wallet": "walletId",
+				"roas": "targetRoas", "charge": "chargeType", "status": "status", "wallet": "walletId", "pacing": "pacing",
 				"amount": "bids.0.amount", "target": "bids.0.target.id", "targetType": "bids.0.target.type",
 			},
 			change: map[string]string{
 				"name": "name", "budget": "budget.amount", "period": "budget.type", "start": "startDate", "end": "endDate", "active": "isActive",
-				"roas": "targetRoas", "status": "status", "wallet": "walletId",
+				"roas": "targetRoas", "status": "status", "wallet": "walletId", "pacing": "pacing",
 			},
 			path: func(vendor string) (string, string) { return campaigns, "?vendor_id=" + vendor },
 			key:  management,
@@ -64,7 +64,7 @@ func entryPoints() []entryPoint {
 			},
 			lacks: map[string]string{
 				"amount": "bids follow from what others bid", "charge": "every campaign is paid by the click", "wallet": "every campaign is paid by the default wallet",
-				"status": "campaigns are approved", "active": "new campaigns are switched on",
+				"pacing": "total budgets are spent as fast as possible", "status": "campaigns are approved", "active": "new campaigns are switched on",
 			},
 			path: func(vendor string) (string, string) { return base + "/agency/campaigns", "?vendor_id=" + vendor },
 			key:  management,
@@ -80,7 +80,7 @@ func entryPoints() []entryPoint {
 			},
 			lacks: map[string]string{
 				"roas": "a vendor's page names no return", "charge": "every campaign is paid by the click", "wallet": "every campaign is paid by the default wallet",
-				"status": "the status is the marketplace's to decide",
+				"status": "the status is the marketplace's to decide", "pacing": "its budgets have a period",
 			},
 			path: func(vendor string) (string, string) {
 				return base + "/modal-service/vendors/" + vendor + "/campaigns", ""
@@ -323,7 +323,7 @@ func TestEntryPointsGiveTheSameResults(t *testing.T) {
 			})
 		}
 	}
-	want := map[string]int{"campaign-service": 93, "agency": 74, "dialog": 75}
+	want := map[string]int{"campaign-service": 110, "agency": 76, "dialog": 77}
 	if !reflect.DeepEqual(exercised, want) {
 		t.Errorf("cases exercised: %v, want %v", exercised, want)
 	}

@@ -88,7 +88,11 @@ func (t Tenant) ChangeCampaign(
 			return err
 		}
 		if merges {
-			p.Expect = command.ExpectCampaign(&now.Campaign, dependentMembers(p))
+			plans, err := t.reached(t.groupOfCampaign(id), command.LevelPacing)
+			if err != nil {
+				return err
+			}
+			p.Expect = command.ExpectCampaign(&now.Campaign, dependentMembers(p, plans))
 		}
 		err = t.PatchCampaign(ctx, p)
 		if errors.Is(err, ErrWrongState) && now.Status != market.Terminated { // It was terminated in between, so change decides again.
@@ -100,7 +104,11 @@ func (t Tenant) ChangeCampaign(
 
 // dependentMembers returns the members whose present values a patch relies on, because a rule connects them with what it changes.
 // A new rule that connects members needs a line here. All other members are independent: changes of them hold in any order.
-func dependentMembers(p *command.PatchCampaign) (members command.Members) {
+// plans says that the group knows how total budgets are spent.
+func dependentMembers(p *command.PatchCampaign, plans bool) (members command.Members) {
+	if plans && (p.Period != nil || p.Pacing != nil) { // Only a total budget with an end is spread evenly.
+		members |= command.MembersPlan
+	}
 	if p.StartMillis != nil || p.EndMillis != nil { // The end must be after the start.
 		members |= command.MembersDates
 	}

@@ -40,7 +40,7 @@ func TestDaysCarryOverWhatEarlierOnesLeft(t *testing.T) {
 			t.Fatalf("day %d did not begin once: %+v", b.Period, b)
 		}
 	}
-	if b.Roll(b.Period+1); b.Carries() || b.Cap() != b.Amount {
+	if b.Roll(b.Period + 1); b.Carries() || b.Cap() != b.Amount {
 		t.Errorf("a budget that is not carried over any more: %+v", b)
 	}
 }

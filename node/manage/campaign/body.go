@@ -33,6 +33,7 @@ type Body struct {
 	PromotionType        *PromotionType    `json:"promotionType,omitempty" doc:"Alias: promotionType.adFormat is adFormat."`
 	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC for listings, else CPM. CPA is refused, because this release does not charge purchases."`
 	Budget               *Budget           `json:"budget,omitempty" doc:"Absent: limited by the wallet only."`
+	Pacing               string            `json:"pacing,omitempty" enum:"asap,even" doc:"How a budget of type total is spent: as soon as auctions are won, which is the default, or spread evenly until endDate, which is then required. All other budgets are spread over their period, and refuse the member."`
 	StartDate            *resource.Time    `json:"startDate,omitempty" doc:"Default now."`
 	EndDate              *resource.Time    `json:"endDate,omitempty" doc:"After startDate; absent: no end."`
 	IsActive             *bool             `json:"isActive,omitempty" doc:"Default true."`
@@ -57,6 +58,7 @@ type PatchBody struct {
 	StartDate        *resource.Time    `json:"startDate,omitempty"`
 	EndDate          *resource.Time    `json:"endDate,omitempty"`
 	Budget           *BudgetPatch      `json:"budget,omitempty"`
+	Pacing           *string           `json:"pacing,omitempty" enum:"asap,even" doc:"Needs a budget of type total, and even an endDate. When the type changes from total to another, even ends by itself."`
 	TargetROAS       *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20"`
 	Status           *string           `json:"status,omitempty" enum:"approved,pending,rejected"`
 	WalletID         string            `json:"walletId,omitempty" format:"uuid" doc:"A wallet of the campaign's vendor."`
@@ -102,7 +104,7 @@ type BudgetState struct {
 	Amount          int64  `json:"amount"`
 	AmountRemaining int64  `json:"amountRemaining"`
 	AmountUsed      int64  `json:"amountUsed"`
-	AmountCarryover int64  `json:"amountCarryover" doc:"Always 0: no budget is carried over."`
+	AmountCarryover int64  `json:"amountCarryover" doc:"What a daily budget may spend today on top of amount, because earlier days of the month left it; part of amountRemaining. 0 unless the marketplace carries budgets over (budgetCarryover)."`
 	Type            string `json:"type"`
 }
 
@@ -119,6 +121,7 @@ type Campaign struct {
 	ChargeType           string            `json:"chargeType"`
 	PriceRule            string            `json:"priceRule"`
 	Budget               *BudgetState      `json:"budget"`
+	Pacing               *string           `json:"pacing" enum:"asap,even" doc:"Null unless the budget has type total: all others are spread over their period."`
 	WalletID             string            `json:"walletId" format:"uuid"`
 	StartDate            resource.Time     `json:"startDate"`
 	EndDate              *resource.Time    `json:"endDate"`
