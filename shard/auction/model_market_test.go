@@ -27,6 +27,7 @@ type modelMarket struct {
 	exposures  frequencyCounts // The exposures of users to campaigns and bids.
 	stale      *auction.Groups
 	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
+	raised     uint64          // A bid, by group and ordinal, whose amount no target return lowers; 0: none.
 }
 
 type campaign struct {

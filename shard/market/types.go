@@ -147,6 +147,16 @@ const (
 	FirstPrice
 )
 
+// The types of campaigns. They are part of stored records.
+const (
+	Manual = "manual"
+	// Autobidding campaigns bid what meets their target return, at most their bid amounts (Campaign.Base).
+	Autobidding = "autobidding"
+	// Exclusive campaigns are sponsorships: while one runs and can pay, no other campaign of its format wins on its product
+	// targets. It pays its own bid.
+	Exclusive = "exclusive"
+)
+
 // Campaign is an advertising campaign of a vendor, with one budget, one wallet and many bids. Its balances are not part
 // of it; see Balances.
 type Campaign struct {
@@ -157,7 +167,7 @@ type Campaign struct {
 	VendorID        string
 	Wallet          ids.UUID
 	Name            string
-	Type            string // manual, autobidding or exclusive; the engine treats all alike.
+	Type            string // One of the types below.
 	Format          AdFormat
 	Charge          ChargeType
 	Price           PriceRule
@@ -255,7 +265,8 @@ type Feed interface {
 	DeleteCategory(marketplace uint16, id string)
 	PutProduct(marketplace uint16, p *Product)
 	DeleteProduct(marketplace uint16, id string)
-	// PutCampaign adds or replaces a campaign and returns its balances, always at the same address.
+	// PutCampaign adds or replaces a campaign and returns its balances, always at the same address. REQUIRES: when its
+	// target return changes (Campaign.HasBase), PutBid is called for all of its bids.
 	PutCampaign(c *Campaign) *Balances
 	// PutBid adds or replaces a bid, or removes it if it is Deleted. REQUIRES: PutCampaign was called for its campaign.
 	PutBid(c *Campaign, b *Bid)
