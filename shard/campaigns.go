@@ -43,6 +43,10 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 		return refused(why, index)
 	}
 
+	if index, found := m.firstRival(&c.Campaign, x.Bids); found {
+		return refused(command.AlreadyExists, index)
+	}
+
 	m.state.lastCampaign++
 	c.Ordinal, c.Group, c.wallet, c.Campaign.Wallet = m.state.lastCampaign, m.group, w, w.ID
 	c.budget = m.newBudget(&c.Campaign)
@@ -103,7 +107,10 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	if why := m.allowed(c, p); why != command.Done {
 		return refused(why, 0)
 	}
-	before, wallet := c.budget, c.wallet
+	if m.patchMakesRivals(c, p) {
+		return refused(command.AlreadyExists, 0)
+	}
+	before, wallet, target := c.budget, c.wallet, c.TargetROASMilli
 	if p.Wallet != nil {
 		if why := m.changeWallet(c, *p.Wallet); why != command.Done {
 			return refused(why, 0)
@@ -122,6 +129,11 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	}
 	m.storeCampaign(c)
 	c.balances = m.feed.PutCampaign(&c.Campaign)
+	if c.TargetROASMilli != target && c.Type == market.Autobidding {
+		for _, b := range m.bidsOf(c) { // Their base bids follow the target.
+			m.feed.PutBid(&c.Campaign, &b)
+		}
+	}
 	m.changed = true
 	m.publishBalances(c)
 	return command.Result{}

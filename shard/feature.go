@@ -7,7 +7,11 @@ import (
 
 // setFeature raises the feature level. REQUIRES: this binary knows the level; Apply has panicked otherwise.
 func (m *Machine) setFeature(s *command.SetFeature) command.Result {
+	before := m.state.level
 	m.state.level = max(m.state.level, s.Level)
+	if before < command.LevelPacing && m.state.level >= command.LevelPacing {
+		m.listAllExclusive()
+	}
 	return command.Result{}
 }
 

@@ -53,7 +53,8 @@ const (
 	tableUnknown        = 0x23 // marketplace u16, day u32, product -> nothing.
 	tableVendorMark     = 0x24 // marketplace u16, vendor -> deletion id, of a vendor that the catalog lost.
 	tableNotice         = 0x25 // marketplace u16, notice id -> value, until its delivery is stored (ForgetNotices).
-	tableEnd            = 0x26
+	tableExclusive      = 0x2c // marketplace u16, format u8, product -> bids of exclusive campaigns: campaign u32, bid u32 each.
+	tableEnd            = 0x2d
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -111,6 +112,10 @@ func appendNewest(dst []byte, c *market.Campaign) []byte {
 
 func keyExternalID(dst []byte, marketplace uint16, format market.AdFormat, id string) []byte {
 	return append(append(appendU16(append(dst, tableExternalID), marketplace), byte(format)), id...)
+}
+
+func keyExclusive(dst []byte, marketplace uint16, format market.AdFormat, product string) []byte {
+	return append(append(appendU16(append(dst, tableExclusive), marketplace), byte(format)), product...)
 }
 
 func keyBid(dst []byte, campaign, bid uint32) []byte {

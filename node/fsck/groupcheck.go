@@ -26,7 +26,7 @@ const (
 	tableJournal      = 0x1a
 	tableTransfer     = 0x1e
 	tableEntry        = 0x21
-	tableLast         = 0x24
+	tableLast         = 0x2c
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.

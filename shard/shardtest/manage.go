@@ -118,6 +118,11 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 			return refuse(command.AlreadyExists, i)
 		}
 	}
+	for i := range x.Bids {
+		if m.rivals(&x.Campaign, &x.Bids[i]) {
+			return refuse(command.AlreadyExists, i)
+		}
+	}
 	m.Wallets[w.ID] = w
 	c := &Campaign{Campaign: x.Campaign, Spent: new(big.Int), SpentTotal: new(big.Int), First: m.bids + 1}
 	c.Ordinal = uint32(len(m.Campaigns) + 1)
@@ -183,6 +188,8 @@ func (m *Model) PutBids(p *command.PutBids) command.Result {
 				return refuse(command.NotFound, i)
 			}
 			return refuse(command.AlreadyExists, i)
+		case old == nil && !b.Deleted && m.rivals(&c.Campaign, &b):
+			return refuse(command.AlreadyExists, i)
 		case own && old.Deleted && !b.Deleted, !own && b.Deleted:
 			return refuse(command.NotFound, i)
 		case own:
@@ -245,6 +252,23 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 			return refuse(command.NeedsTotal, 0)
 		}
 	}
+	if p.StartMillis != nil || p.EndMillis != nil || p.Status != nil {
+		after := c.Campaign
+		if p.StartMillis != nil {
+			after.StartMillis = *p.StartMillis
+		}
+		if p.EndMillis != nil {
+			after.EndMillis = *p.EndMillis
+		}
+		if p.Status != nil {
+			after.Status = *p.Status
+		}
+		for _, b := range c.LiveBids() {
+			if m.rivals(&after, &b) {
+				return refuse(command.AlreadyExists, 0)
+			}
+		}
+	}
 	budget, spent, period, payer := c.Budget, c.Spent, c.PeriodNumber, c.Campaign.Wallet
 	if p.Wallet != nil {
 		w := m.wallet(c.Marketplace, c.VendorID, *p.Wallet)
@@ -256,6 +280,12 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 	}
 	if p.StartMillis != nil {
 		c.StartMillis = *p.StartMillis
+	}
+	if p.EndMillis != nil {
+		c.EndMillis = *p.EndMillis
+	}
+	if p.TargetROASMilli != nil {
+		c.TargetROASMilli = *p.TargetROASMilli
 	}
 	if p.Document != nil {
 		c.Document = p.Document
@@ -284,6 +314,29 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 		m.journalBudget(c)
 	}
 	return command.Result{}
+}
+
+// rivals reports whether another exclusive campaign has the product of a bid at the same time.
+func (m *Model) rivals(c *market.Campaign, b *market.Bid) bool {
+	if m.Level < command.LevelPacing || c.Type != market.Exclusive || b.TargetType != market.TargetProduct {
+		return false
+	}
+	runs := func(x *market.Campaign) bool { return x.Status == market.Pending || x.Status == market.Approved }
+	ends := func(x *market.Campaign, after int64) bool { return x.EndMillis == 0 || x.EndMillis > after }
+	for _, x := range m.Campaigns {
+		if x.ID == c.ID || x.Type != market.Exclusive || x.Marketplace != c.Marketplace || x.Format != c.Format {
+			continue
+		}
+		if !runs(&x.Campaign) || !runs(c) || !ends(&x.Campaign, c.StartMillis) || !ends(c, x.StartMillis) {
+			continue
+		}
+		for _, other := range x.LiveBids() {
+			if other.TargetType == market.TargetProduct && other.Target == b.Target {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // deleted reports whether the vendor of a campaign is marked as deleted.
