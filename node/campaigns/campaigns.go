@@ -75,6 +75,9 @@ func (d *Draft) check(ctx context.Context, st Creator) error {
 	if d.End != nil {
 		d.Campaign.EndMillis = *d.End
 	}
+	if d.Campaign.Type == market.Exclusive {
+		d.Campaign.Price = market.FirstPrice // A sponsorship pays what it bids.
+	}
 	if d.Pacing != nil {
 		d.Campaign.Pacing = *d.Pacing
 	}

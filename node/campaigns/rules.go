@@ -107,6 +107,9 @@ func (c *Changes) faults(now *market.Campaign) (found []Fault) {
 	if (p.Period != nil || p.Budget != nil) && now.Charge.NeedsTotal() && *cmp.Or(p.Period, &now.Period) != market.Total {
 		found = append(found, totalFault)
 	}
+	if p.Price != nil && *p.Price != market.FirstPrice && now.Type == market.Exclusive {
+		found = append(found, Fault{Price, valueError, "an exclusive campaign pays its own bid: must be first"})
+	}
 	after := *now
 	p.Change(&after)
 	found = append(found, pacingFaults(p.Pacing, &after, after.EndMillis != 0)...)

@@ -14,7 +14,7 @@ import (
 
 // CreateCampaign stores a campaign with its bids and fills in ids, times, wallet and group. For a campaign that comes with an id, a
 // repeat changes nothing. *Limit means that the vendor or the marketplace has as many as it may have, ErrAlreadyExists that the
-// ExternalID is taken.
+// ExternalID is taken, ErrExclusiveTaken that another exclusive campaign has a product.
 func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 	now := t.now()
 	if c.ID.IsZero() {
@@ -26,6 +26,9 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 		c.Wallet = ids.DefaultWalletOf(t.marketplace, c.VendorID)
 	}
 	if err := t.checkExternalID(c); err != nil {
+		return err
+	}
+	if err := t.checkExclusive(c, bids); err != nil {
 		return err
 	}
 	release, err := t.reserve(c.VendorID, market.Usage{Campaigns: 1, Bids: len(bids)})
@@ -81,6 +84,9 @@ func (t Tenant) ChangeCampaign(
 		}
 		p, err := change(&now)
 		if err != nil {
+			return err
+		}
+		if err = t.checkExclusiveChange(ctx, &now, p); err != nil {
 			return err
 		}
 		merges, err := t.supportsMerge(t.groupOfCampaign(id))
@@ -147,6 +153,9 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 	defer release()
 	t.assignIDs(ctx, campaign, bids, t.now())
 	if repeated, err := t.findAdded(ctx, campaign, bids); repeated || err != nil {
+		return err
+	}
+	if err := t.checkExclusive(&c.Campaign, bids); err != nil {
 		return err
 	}
 	return t.putBids(ctx, campaign, bids)

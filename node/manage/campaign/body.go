@@ -27,7 +27,7 @@ type PromotionType struct {
 // among them, so no request can set them.
 type Body struct {
 	Name                 string            `json:"name" minLength:"1" maxLength:"255"`
-	CampaignType         string            `json:"campaignType" enum:"manual,autobidding,exclusive"`
+	CampaignType         string            `json:"campaignType" enum:"manual,autobidding,exclusive" doc:"manual: bids are their amounts. autobidding: bids follow from targetRoas or autobiddingObjective, and their amounts are ceilings. exclusive: a sponsorship. While it runs and can pay its bid, no other campaign of the ad format wins on its product targets; it pays its own bid, and no second one may have one of the products at the same time."`
 	Bids                 []BidBody         `json:"bids" minItems:"1" maxItems:"500"`
 	AdFormat             string            `json:"adFormat,omitempty" enum:"listing,banner,sponsored_brand" doc:"Default listing."`
 	PromotionType        *PromotionType    `json:"promotionType,omitempty" doc:"Alias: promotionType.adFormat is adFormat."`
@@ -40,9 +40,9 @@ type Body struct {
 	IsAutoTrigger        *bool             `json:"isAutoTrigger,omitempty" doc:"Default false. If true, the default triggers are added to the given ones."`
 	Status               string            `json:"status,omitempty" enum:"approved,pending,rejected" doc:"Default approved."`
 	ExternalCampaignID   string            `json:"externalCampaignId,omitempty" maxLength:"255" doc:"Unique per marketplace and ad format."`
-	TargetROAS           *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20"`
-	AutobiddingObjective string            `json:"autobiddingObjective,omitempty" enum:"impressions,clicks,sales"`
-	PriceRule            string            `json:"priceRule,omitempty" enum:"second,first" doc:"Default second."`
+	TargetROAS           *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20" doc:"Sales per ad spend. A listing that is paid by clicks then bids for a product 10 % of its catalog price, because 10 of 100 clicks are expected to buy, divided by this; at most the bid amount. Without a price it bids the amount. Only for autobidding; priceRule first is recommended with it."`
+	AutobiddingObjective string            `json:"autobiddingObjective,omitempty" enum:"impressions,clicks,sales" doc:"Bids are their amounts, and the budget alone lowers them, so that it buys as many as it can."`
+	PriceRule            string            `json:"priceRule,omitempty" enum:"second,first" doc:"Default second; always first for exclusive campaigns."`
 	WalletID             string            `json:"walletId,omitempty" format:"uuid" doc:"Default: the vendor's default wallet."`
 	ProductIDs           []string          `json:"productIds,omitempty" maxItems:"200" minLength:"1" maxLength:"255" doc:"The products of banners and sponsored brands; shown with a bid that names no products itself."`
 	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig,omitempty"`

@@ -59,8 +59,11 @@ func (b *Body) validateCrossField() (found []resource.Violation) {
 	if p := b.PromotionType; p != nil && p.AdFormat != "" && b.AdFormat != "" && p.AdFormat != b.AdFormat {
 		found = append(found, resource.At("value_error", "must be equal to adFormat, because it is an alias", "body", "promotionType", "adFormat"))
 	}
-	if b.CampaignType == "autobidding" && b.TargetROAS == nil && b.AutobiddingObjective == "" {
+	if b.CampaignType == market.Autobidding && b.TargetROAS == nil && b.AutobiddingObjective == "" {
 		found = append(found, resource.At("missing", "autobidding needs targetRoas or autobiddingObjective", "body", "targetRoas"))
+	}
+	if b.CampaignType == market.Exclusive && b.PriceRule == "second" {
+		found = append(found, resource.At("value_error", "an exclusive campaign pays its own bid: must be first", "body", "priceRule"))
 	}
 	return append(found, b.filters().validateCrossField()...)
 }
