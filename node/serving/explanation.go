@@ -57,7 +57,8 @@ type Candidate struct {
 	ID           string      `json:"id"`
 	VariationID  string      `json:"variationID,omitempty"`
 	ChargeType   string      `json:"chargeType" enum:"CPC,CPM,CPA"`
-	Bid          json.Number `json:"bid"`
+	Bid          json.Number `json:"bid" doc:"With a target return the base bid, which follows from the target and the product's price."`
+	Ceiling      json.Number `json:"ceiling,omitempty" doc:"With a target return: the bid amount, which the base bid never exceeds."`
 	Worth        json.Number `json:"worth" doc:"The bid after the campaign's schedule and the user's segments."`
 	Competing    json.Number `json:"competing" doc:"What is left of it after pacing."`
 	Reserve      json.Number `json:"reserve" doc:"The worth has to be above it."`

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // CreateCampaign stores a campaign with its bids and fills in ids, times, wallet and group. For a campaign that comes with an id, a
@@ -272,19 +273,32 @@ func (t Tenant) Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, er
 	})
 }
 
-// BidIDs maps ordinals of a campaign's bids, deleted ones included, to their ids. Unknown ordinals are left out.
-func (t Tenant) BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]ids.UUID, error) {
+// NamedBid is what an explanation adds to a bid that an auction knows by its ordinal.
+type NamedBid struct {
+	ID      ids.UUID
+	Ceiling money.Micros // The amount of a bid whose campaign has a target return; 0: auctions know the amount.
+}
+
+// NamedBids maps ordinals of a campaign's bids, deleted ones included, to what they are called. Unknown ordinals are left
+// out.
+func (t Tenant) NamedBids(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]NamedBid, error) {
 	c, err := t.Campaign(ctx, campaign)
 	if err != nil {
 		return nil, err
 	}
-	return read(t, t.groupOfCampaign(campaign), func(b shard.Queries) map[uint32]ids.UUID {
-		names := make(map[uint32]ids.UUID, len(ordinals))
+	return read(t, t.groupOfCampaign(campaign), func(b shard.Queries) map[uint32]NamedBid {
+		all := make(map[uint32]NamedBid, len(ordinals))
 		for _, ordinal := range ordinals {
-			if bid, found := b.BidByOrdinal(c.Ordinal, ordinal); found {
-				names[ordinal] = bid.ID
+			bid, found := b.BidByOrdinal(c.Ordinal, ordinal)
+			if !found {
+				continue
 			}
+			x := NamedBid{ID: bid.ID}
+			if c.HasBase() {
+				x.Ceiling = bid.Amount
+			}
+			all[ordinal] = x
 		}
-		return names
+		return all
 	})
 }

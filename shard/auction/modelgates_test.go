@@ -257,7 +257,7 @@ func (w *modelMarket) baseBid(c *campaign, b *market.Bid) *big.Int {
 	if w.raised == uint64(c.Group)<<32|uint64(b.Ordinal) {
 		return amount
 	}
-	worth := new(big.Int).Mul(big.NewInt(int64(price)), big.NewInt(10*(1<<32)/100*1000))
+	worth := new(big.Int).Mul(big.NewInt(int64(price)), big.NewInt((10*(1<<32)/100+1)*1000))
 	worth.Div(worth.Rsh(worth, 32), big.NewInt(int64(c.TargetROASMilli)))
 	if worth.Sign() == 0 {
 		worth.SetInt64(1)

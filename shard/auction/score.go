@@ -14,8 +14,8 @@ import (
 // campaign has a predicted rate (market.Balances), the second until purchases are attributed. Rates affect how bids of
 // different charge types compare, and never how bids of one type compare.
 const (
-	priorClick    = 3 << 32 / 100 // 3 clicks of 100 impressions.
-	priorPurchase = market.PriorPurchase
+	priorClick    = 3 << 32 / 100  // 3 clicks of 100 impressions.
+	priorPurchase = 10 << 32 / 100 // 10 purchases of 100 clicks.
 )
 
 // chargeTypes is a set of market.ChargeType.

@@ -14,9 +14,9 @@ import (
 // This file computes base bids where a row is written: when a bid, its campaign's target or the price of its product
 // changes. It is integer arithmetic on replicated values, so base bids are equal on all nodes.
 
-// PriorPurchase is the expected number of purchases of a click, in units of 1/2^32: 10 of 100 clicks. It is the same for
-// all products until purchases are attributed.
-const PriorPurchase = 10 << 32 / 100
+// PriorPurchase is the expected number of purchases of a click, in units of 1/2^32 and rounded up: 10 of 100 clicks. It
+// is the same for all products until purchases are attributed.
+const PriorPurchase = (10<<32 + 99) / 100
 
 // autobids is what base bids are computed from. Auctions do not read it.
 type autobids struct {
