@@ -27,7 +27,7 @@ type PromotionType struct {
 // among them, so no request can set them.
 type Body struct {
 	Name                 string            `json:"name" minLength:"1" maxLength:"255"`
-	CampaignType         string            `json:"campaignType" enum:"manual,autobidding,exclusive" doc:"manual: bids are their amounts. autobidding: bids follow from targetRoas or autobiddingObjective, and their amounts are ceilings. exclusive: a sponsorship. While it runs and can pay its bid, no other campaign of the ad format wins on its product targets; it pays its own bid, and no second one may have one of the products at the same time."`
+	CampaignType         string            `json:"campaignType" enum:"manual,autobidding,exclusive" doc:"autobidding: bids follow from targetRoas or autobiddingObjective, and amounts are ceilings. exclusive: while it can pay its bid, no other campaign of the format wins on its product targets; it pays its own bid, and a product has one at a time."`
 	Bids                 []BidBody         `json:"bids" minItems:"1" maxItems:"500"`
 	AdFormat             string            `json:"adFormat,omitempty" enum:"listing,banner,sponsored_brand" doc:"Default listing."`
 	PromotionType        *PromotionType    `json:"promotionType,omitempty" doc:"Alias: promotionType.adFormat is adFormat."`
