@@ -56,6 +56,9 @@ type Config struct {
 	// Stream serves a connection that a member opened with OpenStream, in a goroutine of its own. The connection is
 	// closed when Stream returns, and when the store closes. [such connections are refused]
 	Stream func(c net.Conn)
+	// Report receives what a member sent with SendReport, several at the same time. raftstore does not interpret it. An
+	// error is sent to the member. [reports are refused]
+	Report func(ctx context.Context, from string, report []byte) error
 	// CheckJoin is called before a node becomes a member, with the state of a group and the node's NodeInfo, which is
 	// empty when its version does not send any. An error keeps the node out and is sent to it, so that a version that
 	// could not apply the log does not join. [every node may join]
@@ -131,6 +134,10 @@ const PeerConnectionsMin = transport.ConnectionsMin
 const ReserveOff = diskspace.ReserveOff
 
 const ballastBytes = 64 << 20 // BOUND: default size of the ballast file.
+
+// ReportBytesMax bounds a report (Store.SendReport), in bytes: so that the question that carries it in base64 has at most
+// control.BytesMax.
+const ReportBytesMax = 48_000
 
 // NodeInfoBytesMax bounds what Config.NodeInfo returns, in bytes.
 const NodeInfoBytesMax = 4 << 10

@@ -23,6 +23,9 @@ type (
 	clockAnswer struct {
 		Micros int64 `json:"unix_micros,omitempty"` // 0: the node has no clock to compare.
 	}
+	reportQuestion struct {
+		Report []byte `json:"report"`
+	}
 	nodeInfoAnswer struct {
 		NodeInfo []byte `json:"node_info,omitempty"`
 	}
@@ -38,6 +41,7 @@ var (
 	askProgress = control.Define[progressQuestion, progressAnswer]("progress")
 	askClock    = control.Define[noQuestion, clockAnswer]("clock")
 	askNodeInfo = control.Define[noQuestion, nodeInfoAnswer]("node_info")
+	tellReport  = control.Define[reportQuestion, noQuestion]("report")
 	tellDigests = control.Define[digestReports, digestReports]("digests")
 )
 
@@ -52,6 +56,7 @@ func (s *Store) handleQuestions() {
 	})
 	handle(s, askClock, func(control.Peer, noQuestion) clockAnswer { return clockAnswer{s.clock()} })
 	handle(s, askNodeInfo, func(control.Peer, noQuestion) nodeInfoAnswer { return nodeInfoAnswer{s.nodeInfo()} })
+	s.handleReports()
 	handle(s, tellDigests, func(from control.Peer, q digestReports) (a digestReports) {
 		if s.members.Has(from.Node) {
 			a.Digests = s.stateChecks.answer(from.Node, q.Digests)

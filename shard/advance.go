@@ -41,6 +41,7 @@ func (m *Machine) roll(p command.Periods) {
 			m.rollBudget(c, &now, sameMonth)
 		}
 	}
+	m.feed.PutPeriods(m.group, &now)
 }
 
 // rollBudget starts a campaign's next budget period if it has been reached. A period that ends with nothing spent needs

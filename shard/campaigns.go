@@ -80,6 +80,8 @@ func (m *Machine) addCampaign(c *campaign) {
 	c.balances = m.feed.PutCampaign(&c.Campaign)
 	m.changed = true
 	m.publishBalances(c)
+	m.publishPace(c)
+	m.addOverdelivered(c.budget.OverdeliveredTotal)
 }
 
 func (m *Machine) storeCampaign(c *campaign) {
@@ -136,6 +138,9 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	}
 	m.changed = true
 	m.publishBalances(c)
+	if c.Status == market.Terminated {
+		m.dropPace(c)
+	}
 	return command.Result{}
 }
 
@@ -168,6 +173,10 @@ func (m *Machine) changeWallet(c *campaign, id ids.UUID) command.Refusal {
 	at := slices.Index(c.wallet.campaigns, c)
 	c.wallet.campaigns = slices.Delete(c.wallet.campaigns, at, at+1)
 	w.campaigns = append(w.campaigns, c)
+	c.wallet.hold.subtract(c.pace.hold)
+	w.hold.add(c.pace.hold)
+	m.markHoldDirty(c.wallet)
+	m.markHoldDirty(w)
 	c.wallet, c.Campaign.Wallet = w, w.ID
 	return command.Done
 }
@@ -180,6 +189,6 @@ func (m *Machine) changePeriod(c *campaign, kind market.Period) {
 	fresh := m.newBudget(&c.Campaign)
 	c.budget.Period, c.budget.Carryover = fresh.Period, fresh.Carryover
 	if kind == market.Total {
-		c.budget.Spent = c.budget.SpentTotal
+		c.budget.Spent, c.budget.Overdelivered = c.budget.SpentTotal, c.budget.OverdeliveredTotal
 	}
 }

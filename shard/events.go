@@ -46,7 +46,7 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	c := m.campaignOfToken(marketplace, r)
 	result := m.charge(c, r)
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) // Not negative.
-	m.count(marketplace, c, r, result.Charged)
+	m.count(marketplace, c, r, &result)
 	if c != nil {
 		m.rates.count(c, r.Kind, m.tenant(c.Marketplace).periods.Day)
 	}
@@ -159,7 +159,7 @@ func (m *Machine) journal(l ledger.Line) {
 
 // count adds a new event to the counters of its campaign, which the token or an external id names, or else to the
 // marketplace's counters of events without a campaign. A purchase is also added to the counters of its products.
-func (m *Machine) count(marketplace uint16, c *campaign, r *command.EventRecord, charged money.Micros) {
+func (m *Machine) count(marketplace uint16, c *campaign, r *command.EventRecord, result *command.EventResult) {
 	var key []byte
 	switch {
 	case c != nil:
@@ -170,7 +170,9 @@ func (m *Machine) count(marketplace uint16, c *campaign, r *command.EventRecord,
 		key = keyNoCampaignCell(m.key[:0], marketplace, r.Cell)
 	}
 	m.key = key
-	countEvent(m.cell(key), r, charged)
+	counters := m.cell(key)
+	countEvent(counters, r, result.Charged)
+	counters.Overdelivery += m.overdeliver(c, result.Clipped)
 	for i := range r.Items {
 		item := &r.Items[i]
 		product := m.reportedProduct(marketplace, r, item)
@@ -179,6 +181,18 @@ func (m *Machine) count(marketplace uint16, c *campaign, r *command.EventRecord,
 		counters.Purchases++
 		counters.Purchase(item.Quantity, item.UnitPrice)
 	}
+}
+
+// overdeliver counts what an interaction of a campaign could not be charged for, in the campaign's budget period, and
+// returns what was counted, for the reports.
+func (m *Machine) overdeliver(c *campaign, clipped money.Micros) (counted money.Micros) {
+	if clipped == 0 || m.state.level < command.LevelPacing {
+		return 0
+	}
+	m.markDirty(c)
+	counted = c.budget.Overdeliver(clipped)
+	m.addOverdelivered(counted)
+	return counted
 }
 
 func countEvent(counters *rollup.Counters, r *command.EventRecord, charged money.Micros) {

@@ -33,6 +33,7 @@ func (m *Machine) Flush(b Batch) {
 		}
 	}
 	m.dirtyWallets = m.dirtyWallets[:0]
+	m.publishHolds()
 	m.flushBuckets()
 	m.flushCells()
 	m.key = append(m.key[:0], tableState)
@@ -96,8 +97,20 @@ func (m *Machine) publishBalances(c *campaign) {
 	m.publishWallet(c)
 }
 
-// publishWallet stores the wallet balance of a campaign where auctions read it.
+// publishHolds stores the changed holds of wallets where auctions read them, once for a batch.
+func (m *Machine) publishHolds() {
+	for _, w := range m.dirtyHolds {
+		w.holdDirty = false
+		for _, c := range w.campaigns {
+			m.publishWallet(c)
+		}
+	}
+	m.dirtyHolds = m.dirtyHolds[:0]
+}
+
+// publishWallet stores the wallet balance and the hold of the wallet of a campaign where auctions read it.
 func (m *Machine) publishWallet(c *campaign) {
+	c.balances.WalletHold.Store(c.wallet.hold.micros())
 	if m.tenant(c.Marketplace).postPaid {
 		c.balances.WalletBalance.Store(math.MaxInt64)
 		return
@@ -134,8 +147,13 @@ func appendBudget(dst []byte, b *ledger.Budget) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, b.Period)
 	dst = command.AppendMoney(dst, b.Spent)
 	dst = command.AppendMoney(dst, b.SpentTotal)
+	if b.OverdeliveredTotal == 0 && !b.Carries() { // Always before command.LevelPacing.
+		return dst
+	}
+	dst = command.AppendMoney(dst, b.Overdelivered)
+	dst = command.AppendMoney(dst, b.OverdeliveredTotal)
 	if !b.Carries() {
-		return dst // As binaries wrote it that did not carry budgets over.
+		return dst
 	}
 	dst = append(dst, b.Days)
 	dst = command.AppendMoney(dst, b.Carried)
@@ -145,6 +163,9 @@ func appendBudget(dst []byte, b *ledger.Budget) []byte {
 func readBudget(b []byte) (ledger.Budget, error) {
 	d := command.NewDecoder(b)
 	budget := ledger.Budget{Amount: d.Price(), Period: d.U32(), Spent: d.Price(), SpentTotal: d.Price()}
+	if d.More() {
+		budget.Overdelivered, budget.OverdeliveredTotal = d.Price(), d.Price()
+	}
 	if d.More() {
 		budget.Carryover = ledger.Carryover{Days: d.U8(), Carried: d.Price(), Saved: d.Price()}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/pacing"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -29,6 +30,10 @@ func FuzzApply(f *testing.F) {
 			ID: ids.UUID{1}, Step: command.TransferSend, Marketplace: 1, From: ids.DefaultWalletOf(1, "v"), To: ids.UUID{2}, Amount: 7,
 		}),
 		command.AppendForgetEmptied(nil, benchNow, &command.ForgetEmptied{Marketplace: 1, Wallet: ids.DefaultWalletOf(1, "v"), Number: 1}),
+		command.AppendPace(nil, benchNow, &command.Pace{
+			Number: 1, Counted: []command.CountedReport{{Node: 1, Start: 2, Number: 3}},
+			Campaigns: []command.Paced{{Campaign: 1, Word: market.PacingOpen, Hold: 7, Memory: pacing.Memory{AtMillis: benchNow}}},
+		}),
 		command.AppendBootstrap(nil, benchNow, &command.Bootstrap{Marketplace: market.Marketplace{Ordinal: 1}}),
 	} {
 		f.Add(cmd, cmd)
@@ -42,7 +47,7 @@ func FuzzApply(f *testing.F) {
 			if len(cmd) < command.HeaderLen {
 				continue
 			}
-			cmd = append([]byte{command.Version, cmd[1]%byte(command.OpForgetNotices) + 1, 0, cmd[3] % byte(command.LevelNewest+1)}, cmd[4:]...)
+			cmd = append([]byte{command.Version, cmd[1]%byte(command.OpPace) + 1, 0, cmd[3] % byte(command.LevelNewest+1)}, cmd[4:]...)
 			cmd = shardtest.Reseal(cmd)
 			if _, err := command.Open(cmd); !errors.Is(err, command.ErrUnknownVersion) { // The body sets an unknown level.
 				r.Apply(cmd)

@@ -53,6 +53,8 @@ const (
 	tableUnknown        = 0x23 // marketplace u16, day u32, product -> nothing.
 	tableVendorMark     = 0x24 // marketplace u16, vendor -> deletion id, of a vendor that the catalog lost.
 	tableNotice         = 0x25 // marketplace u16, notice id -> value, until its delivery is stored (ForgetNotices).
+	tablePace           = 0x26 // campaign u32 -> command.Paced, the last decision of the pacing controller.
+	tablePaced          = 0x27 // -> number of the last Pace, and the reports that the holds contain.
 	tableExclusive      = 0x2c // marketplace u16, format u8, product -> bids of exclusive campaigns: campaign u32, bid u32 each.
 	tableEnd            = 0x2d
 )
@@ -180,6 +182,8 @@ func keyEntry(dst []byte, account ids.UUID, line uint64) []byte {
 func keyEmptied(dst []byte, marketplace uint16, wallet ids.UUID, number uint32) []byte {
 	return appendU32(append(appendU16(append(dst, tableEmptied), marketplace), wallet[:]...), number)
 }
+
+func keyPace(dst []byte, ordinal uint32) []byte { return appendU32(append(dst, tablePace), ordinal) }
 
 func keyLine(dst []byte, seq uint64) []byte { return appendU64(append(dst, tableJournal), seq) }
 

@@ -57,6 +57,7 @@ func (m *Machine) Load(r Reader) error {
 	if l.digest != digest {
 		return fmt.Errorf("%w: digest is %016x, stored %016x", ErrCorrupt, l.digest, digest)
 	}
+	m.publishHolds()
 	m.digest = digest
 	m.publishedDigest.Store(digest)
 	m.changed = false
@@ -115,7 +116,8 @@ var errKey = errors.New("malformed key")
 var keyLens = [tableEnd]int{
 	tableState: 1, tablePeriods: 3, tableMarketplace: 3, tableSecrets: 1, tableWallet: 17, tableAdjust: 21,
 	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
-	tableAttempt:  9,
+	tableAttempt: 9,
+	tablePace:    5, tablePaced: 1,
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
 }
 
@@ -143,6 +145,9 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		t := m.tenant(binary.BigEndian.Uint16(rest))
 		t.periods, t.periodsKnown = command.Periods{}, true
 		d.Periods(&t.periods)
+		if m.data() {
+			m.feed.PutPeriods(m.group, &t.periods)
+		}
 		return d.Err()
 	case tableMarketplace:
 		var x market.Marketplace
@@ -208,6 +213,16 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 	case tableNotice:
 		m.tenant(binary.BigEndian.Uint16(rest)).noticeBytes += len(value)
 		return nil
+	case tablePace:
+		return m.loadPace(binary.BigEndian.Uint32(rest), value, hash)
+	case tablePaced:
+		var err error
+		m.paced, err = readPacedReports(value)
+		m.paced.hash = hash
+		for i := range m.paced.reports {
+			m.feed.PutCounted(m.group, &m.paced.reports[i].CountedReport)
+		}
+		return err
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

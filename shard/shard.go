@@ -7,12 +7,14 @@
 package shard
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // Reader is the durable state of one group.
@@ -39,6 +41,10 @@ type Feed interface {
 	market.Feed
 	// PutRecord reports a record that was written or, with a nil value, deleted.
 	PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte)
+	// PutPeriods reports the current budget periods of a marketplace, when those of the campaigns of a group have begun.
+	PutPeriods(g ids.Group, p *command.Periods)
+	// PutCounted reports that the holds of a group contain everything that a node served up to one of its reports.
+	PutCounted(g ids.Group, r *command.CountedReport)
 	// PutSecrets reports the cluster's keys.
 	PutSecrets(s *command.Secrets)
 }
@@ -72,9 +78,10 @@ type Machine struct {
 	stateHash       uint64 // Hash of the stored form of state.
 	digest          uint64 // Digest of everything this batch has stored so far, without the hot records that Flush will write.
 	publishedDigest atomic.Uint64
-	written         bool // The batch changed something.
-	changed         bool // The feed received something that is not yet published to auctions.
-	repeated        bool // The command is the repeat of a creation or of an end, and made no change.
+	overdelivered   atomic.Int64 // Sum over the campaigns, in all periods.
+	written         bool         // The batch changed something.
+	changed         bool         // The feed received something that is not yet published to auctions.
+	repeated        bool         // The command is the repeat of a creation or of an end, and made no change.
 
 	overlay  map[string][]byte // Cold records written by the batch; nil means deleted.
 	counts   map[countKey]int  // Number of records by kind, marketplace and class.
@@ -93,10 +100,13 @@ type Machine struct {
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 
+	paced paced
+
 	rates clickRates // Not part of the state.
 
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
+	dirtyHolds     []*wallet
 
 	events  command.Events // Reused by applyEvents.
 	results []command.EventResult
@@ -134,6 +144,7 @@ type campaign struct {
 	budget   ledger.Budget
 	wallet   *wallet
 	balances *market.Balances
+	pace     pace
 	hash     uint64 // Hash of the stored budget record.
 	dirty    bool
 }
@@ -144,6 +155,8 @@ type wallet struct {
 	campaigns []*campaign
 	hash      uint64 // Hash of the stored wallet record.
 	dirty     bool
+	hold      holdSum // Of its campaigns.
+	holdDirty bool
 }
 
 // New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
@@ -159,6 +172,7 @@ func (m *Machine) reset() {
 	m.b = nil
 	m.state, m.stateHash, m.digest = state{}, 0, 0
 	m.publishedDigest.Store(0)
+	m.overdelivered.Store(0)
 	m.written, m.changed = false, false
 	m.overlay = make(map[string][]byte)
 	m.counts = make(map[countKey]int)
@@ -172,13 +186,24 @@ func (m *Machine) reset() {
 	m.dedup = newDedup()
 	m.cells = newCells()
 	m.unknown = make(map[unknownDay]unknowns)
+	m.paced = paced{}
 	m.rates = newClickRates()
-	m.dirtyCampaigns, m.dirtyWallets = nil, nil
+	m.dirtyCampaigns, m.dirtyWallets, m.dirtyHolds = nil, nil, nil
 }
 
 // Digest returns the hash of the state after the last Flush: equal for two replicas that applied the same commands. It
 // may be called at any time from any goroutine.
 func (m *Machine) Digest() uint64 { return m.publishedDigest.Load() }
+
+// Overdelivered returns what clicks and impressions of all campaigns would have cost that budgets and wallets could not
+// pay, in micros: the sum of ledger.Budget.OverdeliveredTotal. It may be called at any time from any goroutine.
+func (m *Machine) Overdelivered() int64 { return m.overdelivered.Load() }
+
+// addOverdelivered adds to Overdelivered, which saturates.
+func (m *Machine) addOverdelivered(amount money.Micros) {
+	sum := m.overdelivered.Load()
+	m.overdelivered.Store(sum + min(int64(amount), math.MaxInt64-sum))
+}
 
 // data reports whether the group carries campaigns, wallets and events.
 func (m *Machine) data() bool { return m.group != 0 }

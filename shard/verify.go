@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
 // ErrUnbalanced is wrapped by every error of Queries.Verify.
@@ -19,7 +20,7 @@ var ErrUnbalanced = errors.New("shard: the ledger does not balance")
 // the whole state, so its duration grows with the state. It returns the first difference, wrapped in ErrUnbalanced.
 func (b Queries) Verify() error {
 	a := verifier{
-		b: b, spent: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
+		b: b, spent: make(map[uint32]money.Micros), clipped: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
 		deposited: make(map[ids.UUID]money.Micros), decided: make(map[[16]byte]ledger.Line),
 		budgets: make(map[uint32]ledger.Budget), carries: carryChecks{months: make(map[uint32]uint32)}, moved: make(map[ids.UUID]money.Micros), legs: make(map[leg]bool),
 	}
@@ -34,6 +35,7 @@ func (b Queries) Verify() error {
 type verifier struct {
 	b           Queries
 	spent       map[uint32]money.Micros // Charged, by campaign.
+	clipped     map[uint32]money.Micros // Not charged, by campaign.
 	walletSpent map[ids.UUID]money.Micros
 	deposited   map[ids.UUID]money.Micros
 	moved       map[ids.UUID]money.Micros // Transferred, by account.
@@ -113,6 +115,7 @@ func (a *verifier) verifyLine(l *ledger.Line) error {
 	a.budgets[l.Campaign] = b
 	a.decided[l.Key] = *l
 	a.spent[l.Campaign] += l.Amount
+	a.clipped[l.Campaign] += min(l.Price-l.Amount, money.MaxMicros-a.clipped[l.Campaign])
 	a.walletSpent[l.Wallet] += l.Amount
 	return nil
 }
@@ -157,12 +160,28 @@ func (a *verifier) verifyCampaigns() (err error) {
 			err = fmt.Errorf("campaign %s spent %d in this period, and %d in all periods", c.ID, c.Money.Spent, c.Money.SpentTotal)
 		case reported != c.Money.SpentTotal:
 			err = fmt.Errorf("campaign %s spent %d, its report counters sum to %d", c.ID, c.Money.SpentTotal, reported)
+		default:
+			err = a.verifyOverdelivery(ordinal, &c, &counted)
 		}
 	}
 	if s := a.b.state(); err == nil && last != s.lastCampaign {
 		err = fmt.Errorf("the last campaign has ordinal %d, the state record says %d", last, s.lastCampaign)
 	}
 	return err
+}
+
+// verifyOverdelivery compares what a campaign delivered and could not charge with its report counters, and with the
+// journal, which also has what was not charged before command.LevelPacing.
+func (a *verifier) verifyOverdelivery(ordinal uint32, c *CampaignState, counted *rollup.Counters) error {
+	switch total := c.Money.OverdeliveredTotal; {
+	case c.Money.Overdelivered < 0 || c.Money.Overdelivered > total:
+		return fmt.Errorf("campaign %s delivered %d too much in this period, and %d in all periods", c.ID, c.Money.Overdelivered, total)
+	case counted.Overdelivery != total:
+		return fmt.Errorf("campaign %s delivered %d too much, its report counters sum to %d", c.ID, total, counted.Overdelivery)
+	case total > a.clipped[ordinal]:
+		return fmt.Errorf("campaign %s delivered %d too much, its journal lines sum to %d", c.ID, total, a.clipped[ordinal])
+	}
+	return nil
 }
 
 func (a *verifier) verifyWallets() (err error) {

@@ -40,6 +40,7 @@ type options struct {
 	// These change Gavel's server and not the rival's.
 	withoutFastPath bool
 	explain         int
+	paced           bool
 }
 
 func main() {
@@ -50,6 +51,7 @@ func main() {
 	flag.StringVar(&o.rival, "rival", "", "another build of this tool, or self, whose Gavel server is measured in the same rounds")
 	flag.BoolVar(&o.withoutFastPath, "without-fast-path", false, "turn off Gavel's fast path, so that fasthttp reads all requests")
 	flag.IntVar(&o.explain, "explain", 0, "explain one auction request in so many in Gavel; 0 explains none")
+	flag.BoolVar(&o.paced, "paced", false, "pace every campaign in Gavel: half the bid, with budget, wallet, hold and own wins")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "ceiling:", err)
@@ -101,6 +103,7 @@ func start(o options) (servers []*child, err error) {
 		{
 			self, "-role=gavel", "-cpuprofile=" + o.profile,
 			fmt.Sprintf("-without-fast-path=%v", o.withoutFastPath), fmt.Sprintf("-explain=%d", o.explain),
+			fmt.Sprintf("-paced=%v", o.paced),
 		},
 	}
 	switch o.rival {

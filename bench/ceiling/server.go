@@ -45,6 +45,9 @@ func serve(o options, out io.Writer) (err error) {
 	if o.role == "gavel" {
 		node := servingtest.New(servingtest.Spec{Bids: bids})
 		key = node.AuctionKey
+		if o.paced {
+			pace(node.Market)
+		}
 		node.Deps.ExplainEvery = o.explain
 		server := hotpath.New(hotpath.Options{
 			Core: serving.New(node.Deps), Metrics: node.Metrics, Log: node.Deps.Log, WithoutFastPath: o.withoutFastPath,

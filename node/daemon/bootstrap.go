@@ -45,6 +45,7 @@ func (n *node) bootstrap(ctx context.Context) error {
 	})
 	if err == nil {
 		n.cluster.Tick(ctx)
+		n.startPacing(ctx)
 	}
 	return err
 }

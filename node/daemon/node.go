@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +41,7 @@ type node struct {
 	topology    ids.Topology
 	publisher   *publisher
 	raft        *raftstore.Store
+	machines    sync.Map // The newest *shard.Machine of each group, by number.
 	replicaAges *cluster.ReplicaAges
 	cluster     *cluster.Cluster
 	store       *store.Store
@@ -89,8 +91,9 @@ func (n *node) openState(ctx context.Context) error {
 		return err
 	}
 	n.setTopology(topology)
+	view := market.New(randomSeed())
 	n.publisher = &publisher{
-		Market: market.New(randomSeed()), keys: auth.NewTable(),
+		Market: view, pacer: n.newPacer(view), keys: auth.NewTable(),
 		assetURL: cmp.Or(n.cfg.Blob.PublicURL, n.cfg.PublicURL(n.cfg.ManageListen)), // A listener address with port 0 gives a wrong URL; only tests use that.
 		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
 	}
@@ -161,9 +164,12 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		Dir: n.cfg.DataDir, NodeID: n.cfg.NodeID, Groups: groups, Logger: n.log,
 		AnyGroups: n.cfg.Groups == 0, GroupsChosen: func(groups []uint16) { n.setTopology(topologyFrom(groups)) },
 		Seeds: n.cfg.Join, Expect: n.cfg.Founders(), Advertise: n.cfg.PeerAdvertise, Learner: n.cfg.Learner,
+		Report:   func(_ context.Context, _ string, report []byte) error { return n.publisher.pacer.Receive(report) },
 		NodeInfo: n.nodeInfo, CheckJoin: mayJoin, Noop: command.AppendNoop(nil, 0), Insecure: n.cfg.PeerInsecure, Now: time.Now,
 		Machine: func(g uint16) raftstore.StateMachine {
-			return n.replicaAges.Machine(ids.Group(g), shard.New(ids.Group(g), ids.Group(g) == n.topology.Meta(), n.publisher))
+			m := shard.New(ids.Group(g), ids.Group(g) == n.topology.Meta(), n.publisher)
+			n.machines.Store(g, m)
+			return n.replicaAges.Machine(ids.Group(g), m)
 		},
 		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold),
 		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog,

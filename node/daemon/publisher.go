@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/pacer"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -17,6 +18,7 @@ import (
 // concurrent use: machines of different groups call it at the same time.
 type publisher struct {
 	*market.Market
+	pacer     *pacer.Pacer
 	keys      *auth.Table
 	bytes     store.AssetBytes
 	secrets   atomic.Pointer[secrets]
@@ -61,6 +63,7 @@ func (f *publisher) PutSecrets(s *command.Secrets) {
 // until they are loaded, every request is answered 401.
 func (f *publisher) Reset(g ids.Group, meta bool) {
 	f.Market.Reset(g, meta)
+	f.pacer.Reset(g)
 	if meta {
 		f.keys.Reset()
 		f.bytes.Reset()
@@ -73,7 +76,9 @@ func (f *publisher) PutCampaign(c *market.Campaign) *market.Balances {
 	if c.ExternalID != "" {
 		f.externals.put(c.Marketplace, c.ExternalID, c.ID)
 	}
-	return f.Market.PutCampaign(c)
+	balances := f.Market.PutCampaign(c)
+	f.pacer.PutCampaign(c, balances)
+	return balances
 }
 
 // externals resolves the externalCampaignId of an event. Entries are never removed: events of a terminated campaign
@@ -103,3 +108,9 @@ func (e *externals) resolve(marketplace uint16, id []byte) ids.UUID {
 	defer e.mu.RUnlock()
 	return e.ids[externalID{marketplace, string(id)}]
 }
+
+// PutPeriods gives budget periods to the pacing controllers.
+func (f *publisher) PutPeriods(g ids.Group, p *command.Periods) { f.pacer.PutPeriods(g, p) }
+
+// PutCounted gives the pacing controllers the newest report of a node that was counted.
+func (f *publisher) PutCounted(g ids.Group, r *command.CountedReport) { f.pacer.PutCounted(g, r) }

@@ -22,7 +22,7 @@ func (n *node) scrape() metrics.Node {
 		Market:    metrics.Market{Version: n.publisher.View().Edition()},
 		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt, Reaped: stats.TmpDeleted, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
 		StateChecks: stats.StateChecks, StateMismatches: stats.StateMismatches, OldestCall: stats.OldestCall,
-		Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailCounts.read(n.cfg.SMTP.Server != ""),
+		Pacing: n.pacingMetrics(), Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailCounts.read(n.cfg.SMTP.Server != ""),
 	}
 	if n.auditLog != nil {
 		out.AuditWaiting = n.auditLog.count()
@@ -50,6 +50,7 @@ func (n *node) scrape() metrics.Node {
 		if !g.OldestEntry.IsZero() {
 			group.OldestEntry = max(time.Since(g.OldestEntry), 1)
 		}
+		group.Overdelivered = n.overdelivered(g.Group)
 		age := n.replicaAges.Age(ids.Group(g.Group))
 		group.Staleness, group.Fenced = age.Staleness, age.Fenced
 		if !leader && !g.LastContact.IsZero() {

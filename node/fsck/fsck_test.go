@@ -384,7 +384,7 @@ func TestFindsForgeries(t *testing.T) {
 		}, "is stored with"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := newNode(t, 2, 1200, false) // Long enough to contain every kind of record, whatever the generator chooses.
+			n := newNode(t, 2, 1300, false) // Long enough to contain every kind of record, whatever the generator chooses.
 			n.edit(t, true, x.change)
 			r := n.audit(t)
 			found := false

@@ -59,6 +59,10 @@ func readBudget(b []byte) (s storedBudget, ok bool) {
 	r.u32() // The number of the period, which the lines of the journal do not contain.
 	s.spent, s.total = r.i64(), r.i64()
 	if len(r.rest) > 0 {
+		r.i64() // Over-delivered in the period,
+		r.i64() // and in total.
+	}
+	if len(r.rest) > 0 {
 		r.u8() // The counted days of the month.
 		s.carried = r.i64()
 	}

@@ -49,6 +49,7 @@ var groupGauges = []gauge[Group]{
 	{raftSnapSeconds.desc(), level, func(g *Group) float64 { return g.SnapshotTime.Seconds() }},
 	{raftLeaders.desc(), total, func(g *Group) float64 { return float64(g.LeaderChanges) }},
 	{raftRefused.desc(), total, func(g *Group) float64 { return float64(g.Refused) }},
+	{overdelivered.desc(), total, func(g *Group) float64 { return float64(g.Overdelivered) }},
 }
 
 // oldestGauges are reported for a group whose oldest entry is known.
@@ -123,6 +124,16 @@ var nodeGauges = []gauge[Node]{
 	{bodyBytes.desc(), level, func(n *Node) float64 { return float64(n.Memory.Bodies) }},
 	{bodyBytesMax.desc(), level, func(n *Node) float64 { return float64(n.Memory.BodiesMax) }},
 	{bodyRefusals.desc(), total, func(n *Node) float64 { return float64(n.Memory.BodyRefusals) }},
+	{pacingTicks.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Ticks) }},
+	{pacingSeconds.desc(), total, func(n *Node) float64 { return n.Pacing.TickTime.Seconds() }},
+	{pacingCampaigns.desc(), level, func(n *Node) float64 { return float64(n.Pacing.Campaigns) }},
+	{pacingChanges.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Changes) }},
+	{pacingUnproposed.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Unproposed) }},
+	{pacingSent.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsSent) }},
+	{pacingFailed.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsFailed) }},
+	{pacingRefused.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsRefused) }},
+	{pacingLate.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsLate) }},
+	{pacingDeferred.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Deferred) }},
 	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
 }
 

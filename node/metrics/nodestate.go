@@ -14,6 +14,8 @@ type Node struct {
 	Rebuilt   int // States rebuilt at the last start.
 	Reaped    int // Unfinished snapshots deleted at the last start.
 
+	Pacing Pacing
+
 	AuditWaiting int // Entries of the audit log whose outcome is not written yet.
 
 	StateChecks, StateMismatches uint64
@@ -50,6 +52,7 @@ type Group struct {
 	SnapshotsPutOff              uint64
 	SnapshotTime                 time.Duration
 	LeaderChanges, Refused       uint64
+	Overdelivered                int64         // Prices that budgets and wallets could not pay, in micros.
 	OldestEntry                  time.Duration // Age of the oldest entry of the log; 0: unknown.
 	Propose                      Durations
 	Peers                        []Peer // Followers, on the leader.
@@ -156,3 +159,12 @@ type Market struct{ Version uint64 }
 // OnScrape sets the function that a scrape calls to read the node's state. Until it is set, the metrics of the node are
 // absent.
 func (m *Metrics) OnScrape(read func() Node) { m.node.Store(&read) }
+
+// Pacing is the work of the pacing controllers on this node; see the definitions of the metrics.
+type Pacing struct {
+	Ticks, Changes, Unproposed                              uint64
+	TickTime                                                time.Duration
+	Campaigns                                               int
+	ReportsSent, ReportsFailed, ReportsRefused, ReportsLate uint64
+	Deferred                                                uint64
+}

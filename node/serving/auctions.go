@@ -26,7 +26,7 @@ func (c *Core) travel(sc *Scratch, r *Request) apierr.Code { return c.runAuction
 type parser func(*auction.Request, *wire.Fault) apierr.Code
 
 // runAuctions answers a request for auctions. It reads one view from beginning to end, so all auctions of a request see the
-// same market. It takes no lock, does not block and changes nothing but counters.
+// same market. It takes no lock, does not block and changes nothing but counters and the campaigns' own totals.
 func (c *Core) runAuctions(sc *Scratch, r *Request, operation string) (code apierr.Code) {
 	defer sc.recoverPanic(&code)
 	view := c.View()
@@ -62,7 +62,8 @@ func (c *Core) runAuctions(sc *Scratch, r *Request, operation string) (code apie
 			break
 		}
 	}
-	sc.countAuctions()
+	auction.RecordWins(view, &sc.results)
+	sc.countAuctions(view, m.Ordinal)
 	if c.recent != nil && sc.sampled(c.recent) {
 		c.recorder.record(sc, m.Ordinal, operation)
 		c.recent.explainAsync(sc, view, m, operation, secret)
@@ -124,7 +125,8 @@ func (sc *Scratch) becameStale(c *Core) bool {
 	return true
 }
 
-func (sc *Scratch) countAuctions() {
+// countAuctions counts the auctions of the request, for metrics and for the traffic by which campaigns are paced.
+func (sc *Scratch) countAuctions(view *market.View, marketplace uint16) {
 	winners, lost := 0, [auction.Reasons]uint32{}
 	for i := range sc.results.Results {
 		result := &sc.results.Results[i]
@@ -134,4 +136,13 @@ func (sc *Scratch) countAuctions() {
 		}
 	}
 	sc.stripe.Auctions(len(sc.results.Results), winners, lost[:])
+	all := sc.request.Auctions
+	for from := 0; from < len(all); { // Auctions of one format are usually neighbours, and then counted together.
+		format, to := all[from].Kind.Format(), from+1
+		for to < len(all) && all[to].Kind.Format() == format {
+			to++
+		}
+		view.CountAuctions(marketplace, format, sc.trafficStripe, uint64(to-from)) // Above 0.
+		from = to
+	}
 }

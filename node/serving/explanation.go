@@ -60,11 +60,16 @@ type Candidate struct {
 	Bid          json.Number `json:"bid" doc:"With a target return the base bid, which follows from the target and the product's price."`
 	Ceiling      json.Number `json:"ceiling,omitempty" doc:"With a target return: the bid amount, which the base bid never exceeds."`
 	Worth        json.Number `json:"worth" doc:"The bid after the campaign's schedule and the user's segments."`
-	Competing    json.Number `json:"competing" doc:"What is left of it after pacing."`
+	Shaded       json.Number `json:"shaded" doc:"The worth after pacing: not above it."`
+	Competing    json.Number `json:"competing" doc:"What the bid competes with: shaded, and at most what is left of budget and wallet for one interaction."`
 	Reserve      json.Number `json:"reserve" doc:"The worth has to be above it."`
-	Remaining    json.Number `json:"remaining,omitempty" doc:"Of the budget; absent without one."`
-	Wallet       json.Number `json:"wallet,omitempty" doc:"Absent in billing mode post."`
-	Pacing       float64     `json:"pacing" doc:"Probability that pacing lets the campaign compete."`
+	Remaining    json.Number `json:"remaining,omitempty" doc:"Of the budget; absent without one. It has to be above hold and pending together."`
+	Wallet       json.Number `json:"wallet,omitempty" doc:"Absent in billing mode post. It has to be above walletHold and pending together."`
+	Hold         json.Number `json:"hold,omitempty" doc:"Expected cost of the campaign's ads on all nodes that are not clicked yet; absent for external demand."`
+	WalletHold   json.Number `json:"walletHold,omitempty" doc:"The sum of hold over all campaigns of the wallet."`
+	Pending      json.Number `json:"pending,omitempty" doc:"Expected cost of wins of the last seconds that hold may not contain yet: those of this node times the number of nodes."`
+	Pacing       float64     `json:"pacing" doc:"Probability that pacing lets the campaign compete; below 1, the draw has to be below it."`
+	Draw         float64     `json:"draw" doc:"The number from 0 to 1 that was drawn for the campaign in this request; 0 for external demand."`
 	Quality      float64     `json:"quality"`
 	Score        float64     `json:"score" doc:"Comparable within the auction; 0 when a gate came before."`
 	Against      *Rival      `json:"against,omitempty" doc:"The winner that the bid would have had to beat."`
@@ -102,12 +107,14 @@ func (g *gathering) add(x *explainer, i int, f *auction.BidExplanation) {
 	minor := func(m money.Micros) json.Number { return json.Number(minorUnits(m, exponent)) }
 	c := Candidate{
 		Outcome: "lost", BidNumber: f.Bid, VendorID: string(f.Vendor.Bytes), Type: f.Type.String(), ID: string(f.Target.Bytes),
-		VariationID: string(f.Variation), ChargeType: chargeNames[f.Charge], Bid: minor(f.Amount), Worth: minor(f.Adjusted), Competing: minor(f.Shaded),
+		VariationID: string(f.Variation), ChargeType: chargeNames[f.Charge], Bid: minor(f.Amount), Worth: minor(f.Adjusted),
+		Shaded: minor(f.Shaded), Competing: minor(f.Competing), Draw: float64(f.Draw) / (1 << 32),
 		Reserve: minor(f.Reserve), Pacing: probability(f.PassProbability), Quality: float64(f.Quality) / (1 << 60), Score: score(f.ScoreHi, f.ScoreLo, exponent),
 	}
 	if f.Campaign != nil {
 		c.CampaignID = string(f.Campaign[:])
 		c.Remaining, c.Wallet = bounded(f.BudgetLeft, minor), bounded(f.WalletBalance, minor)
+		c.Hold, c.WalletHold, c.Pending = minor(f.Hold), minor(f.WalletHold), minor(f.Pending)
 	} else {
 		c.DemandSource, c.DemandBid = string(x.request.Text(x.request.Auctions[i].External[f.Bid].Source)), new(f.Bid)
 	}

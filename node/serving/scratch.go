@@ -62,6 +62,7 @@ type Scratch struct {
 	// The auction numbers from numberNext to numberEnd-1 are reserved for this scratch.
 	numberNext, numberEnd uint64
 	untilSample           uint64 // The number of requests before the next one that is sampled.
+	trafficStripe         uint32 // The stripe in which market.View.CountAuctions counts.
 
 	event eventScratch
 }
@@ -78,7 +79,7 @@ func newScratch(c *Core) *Scratch {
 	var seed [32]byte
 	_, _ = cryptorand.Read(seed[:]) // Read never returns an error: the runtime ends the process instead.
 	sc := &Scratch{
-		core: c, stripe: c.Metrics.Stripe(), random: rand.NewChaCha8(seed),
+		core: c, stripe: c.Metrics.Stripe(), random: rand.NewChaCha8(seed), trafficStripe: c.scratchNumber.Add(1),
 		Body: make([]byte, 0, 8<<10), path: make([]byte, 0, 256),
 		minted: make([]byte, 0, ids.TextLen), message: make([]byte, 0, 256),
 	}

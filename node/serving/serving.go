@@ -74,6 +74,7 @@ type Core struct {
 	Deps
 	cors          *CORS
 	scratches     sync.Pool
+	scratchNumber atomic.Uint32 // The number of Scratches made so far.
 	auctionNumber atomic.Uint64 // The next auction number that no Scratch has reserved.
 	eventsRunning atomic.Int64  // Events requests that are being answered.
 	recent        *recent       // Nil when sampling is off.

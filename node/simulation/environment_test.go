@@ -80,6 +80,8 @@ func newFeed() *feed { return &feed{Market: market.New(1), slots: map[ids.UUID]*
 
 func (f *feed) PutRecord(command.RecordKind, uint16, string, []byte) {}
 func (f *feed) PutSecrets(*command.Secrets)                          {}
+func (f *feed) PutPeriods(ids.Group, *command.Periods)               {}
+func (f *feed) PutCounted(ids.Group, *command.CountedReport)         {}
 
 func (f *feed) PutCampaign(c *market.Campaign) *market.Balances {
 	slot := f.Market.PutCampaign(c)

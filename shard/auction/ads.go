@@ -57,8 +57,7 @@ func (s *Scratch) gatePlaceBids(out *Result) {
 	}
 }
 
-// gateAd returns the first gate that a bid for a place fails or, when it passes all, its amount after targeting and
-// pacing.
+// gateAd returns the first gate that a bid for a place fails or, when it passes all, the amount with which it competes.
 func (s *Scratch) gateAd(h *hit, ad *market.Ad, b *market.BidRow, c *market.CampaignRow) (amount uint64, lost Reason) {
 	location, triggers := s.v.Predicate(b.Terms)
 	terms := s.terms(b, c)

@@ -30,6 +30,8 @@ type Params struct {
 // products that may win (contexts.go), evaluate the gates of their bids (gates.go), score the bids that pass
 // (score.go), rank the products by their best bid (rank.go), and price and sign the winners (price.go, winners.go).
 //
+// Run changes nothing: where the winners are shown, the caller then calls RecordWins.
+//
 // OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed with
 // v.Seed(t.Marketplace).
 func Run(v *market.View, t *Params, req *Request, res *Results, sc *Scratch) {
@@ -51,6 +53,7 @@ func (s *Scratch) runAll(v *market.View, t *Params, req *Request, res *Results, 
 		if settings == nil {
 			continue
 		}
+		s.earlier, s.earlierCost = res.Results[:i], s.cost
 		s.run(i, out, t.Seq+uint64(i)) // At most AuctionsMax.
 		if each != nil && !s.explain(i, out, each) {
 			break

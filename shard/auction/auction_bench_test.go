@@ -24,8 +24,8 @@ func loaded(bids int) *market.Market {
 			VendorID: fmt.Sprint("vendor-", i%vendors), Active: true, Status: market.Approved,
 		}
 		slot := m.PutCampaign(&all[i])
-		slot.BudgetLeft.Store(1e12)
-		slot.WalletBalance.Store(1e12)
+		slot.BudgetLeft.Store(1 << 60)
+		slot.WalletBalance.Store(1 << 60)
 	}
 	for i := range bids {
 		id := fmt.Sprintf("sku%07d", i)
@@ -40,23 +40,33 @@ func loaded(bids int) *market.Market {
 }
 
 // BenchmarkRun measures auctions in which one id in twenty has a bid, over many different requests, so that the CPU
-// caches contain about what they would contain in production.
+// caches contain about what they would contain in production. Wins are recorded, first with the campaigns unpaced and then
+// with the bids of all campaigns shaded by half.
 func BenchmarkRun(b *testing.B) {
 	m := loaded(1_000_000)
 	v := m.View()
-	for _, shape := range []struct{ auctions, ids int }{{1, 4}, {1, 50}, {5, 100}, {5, 500}} {
-		b.Run(fmt.Sprintf("auctions=%d/ids=%d", shape.auctions, shape.ids), func(b *testing.B) {
-			requests := someRequests(v, 512, shape.auctions, shape.ids, 1_000_000)
-			tick := params(100, 1)
-			var res auction.Results
-			var sc auction.Scratch
-			i := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				auction.Run(v, tick, requests[i%len(requests)], &res, &sc)
-				i++
+	for _, paced := range []bool{false, true} {
+		if paced {
+			m.SetServingNodes(4)
+			for row := range uint32(20_000) {
+				v.Balances(row + 1).Pacing.Store(market.PacingAlways<<32 | market.PacingUnshaded/2)
 			}
-		})
+		}
+		for _, shape := range []struct{ auctions, ids int }{{1, 4}, {1, 50}, {5, 100}, {5, 500}} {
+			b.Run(fmt.Sprintf("auctions=%d/ids=%d/paced=%t", shape.auctions, shape.ids, paced), func(b *testing.B) {
+				requests := someRequests(v, 512, shape.auctions, shape.ids, 1_000_000)
+				tick := params(100, 1)
+				var res auction.Results
+				var sc auction.Scratch
+				i := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					auction.Run(v, tick, requests[i%len(requests)], &res, &sc)
+					auction.RecordWins(v, &res)
+					i++
+				}
+			})
+		}
 	}
 }
 

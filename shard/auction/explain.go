@@ -25,13 +25,18 @@ type BidExplanation struct {
 	Charge          market.ChargeType
 	Amount          money.Micros // The bid amount; with a target return the base bid, which is at most the bid amount.
 	Adjusted        money.Micros // The amount after the schedule and the multipliers of the user's segments.
-	Shaded          money.Micros // The amount after pacing, with which the bid competes.
+	Shaded          money.Micros // The amount after pacing.
+	Competing       money.Micros // The amount with which the bid competes: Shaded, and at most what is left of budget and wallet.
 	Reserve         money.Micros // The reserve price; Adjusted must be above it.
 	BudgetLeft      money.Micros // Budget left; math.MaxInt64 without a budget.
 	WalletBalance   money.Micros // Wallet balance; math.MaxInt64 in billing mode post.
+	Hold            money.Micros // What the campaign's open ads take off BudgetLeft.
+	WalletHold      money.Micros // What the open ads of all campaigns of the wallet take off WalletBalance.
+	Pending         money.Micros // What this node's wins of the last seconds take off both.
 	PassProbability uint64       // Probability that pacing lets the campaign compete, in units of 1/2^32; market.PacingAlways: always.
+	Draw            uint64       // The number drawn for the campaign in this request, from 0 to 2^32-1. It must be below PassProbability.
 	Quality         uint64       // In units of 1/market.QualityOne^2.
-	// ScoreHi and ScoreLo are the 128-bit score: Shaded times the weight of the charge type and the quality.
+	// ScoreHi and ScoreLo are the 128-bit score: Competing times the weight of the charge type and the quality.
 	ScoreHi, ScoreLo uint64
 
 	// AgainstRank, AgainstPrice, AgainstHi and AgainstLo are rank, price and score of the winner that the bid would have
@@ -99,17 +104,19 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *BidExplanation) bo
 // explainBid evaluates the gates of a bid again and returns their numbers.
 func (s *Scratch) explainBid(h *hit, b *market.BidRow) BidExplanation {
 	c := s.v.Campaign(b.Campaign)
-	balances := s.v.Balances(b.Campaign)
+	room := s.roomOf(s.v.Balances(b.Campaign), s.earlierCostOf(b.Campaign))
 	r := s.productOf(h)
 	f := BidExplanation{
 		Campaign: s.v.CampaignText(b.Campaign), Group: c.Group, Bid: b.Ordinal, Vendor: s.v.Vendor(c.Vendor),
 		Charge: c.Charge, Amount: money.Micros(b.Amount), Quality: h.quality,
-		BudgetLeft: money.Micros(balances.BudgetLeft.Load()), WalletBalance: money.Micros(balances.WalletBalance.Load()),
+		BudgetLeft: money.Micros(room.left), WalletBalance: money.Micros(room.wallet), Hold: money.Micros(room.hold),
+		WalletHold: money.Micros(room.walletHold), Pending: money.Micros(room.claimed), Draw: s.draw(c),
 	}
 	floor := s.floorOf(c.Charge, r)
-	f.Reserve = money.Micros(floor)                                  // An amount.
-	adjusted, shaded, pass := s.value(uint64(b.Amount), floor, b, c) // Amounts are positive.
-	f.Adjusted, f.Shaded, f.PassProbability = money.Micros(adjusted), money.Micros(shaded), pass
+	f.Reserve = money.Micros(floor)             // An amount.
+	x := s.value(uint64(b.Amount), floor, b, c) // Amounts are positive.
+	f.Adjusted, f.Shaded, f.PassProbability = money.Micros(x.adjusted), money.Micros(x.shaded), x.pass
+	f.Competing = money.Micros(min(x.shaded, room.most(c.Charge))) // At most shaded.
 	if b.Ad != 0 {
 		ad := s.v.Ad(b)
 		f.Type, f.Target = ad.Target, ad.ID
@@ -121,26 +128,28 @@ func (s *Scratch) explainBid(h *hit, b *market.BidRow) BidExplanation {
 	return f
 }
 
-// value returns an amount after targeting, the amount after pacing, and the probability that pacing lets the campaign
+// value is a bid amount after targeting, the amount after pacing, and the probability that pacing lets the campaign
 // compete.
-func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.CampaignRow) (adjusted, shaded, pass uint64) {
-	adjusted = amount
+type value struct{ adjusted, shaded, pass uint64 }
+
+func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.CampaignRow) (x value) {
+	x.adjusted = amount
 	if terms := s.terms(b, c); terms != nil {
-		adjusted = s.adjusted(terms, adjusted)
+		x.adjusted = s.adjusted(terms, amount)
 	}
-	pacing := s.v.PacingState(b.Campaign).Load()
+	pacing := s.v.Balances(b.Campaign).Pacing.Load()
 	if pacing == market.PacingOpen {
-		return adjusted, adjusted, market.PacingAlways
+		return value{x.adjusted, x.adjusted, market.PacingAlways}
 	}
-	shaded, pass = s.applyPacing(pacing, adjusted, floor)
-	return adjusted, shaded, pass
+	x.shaded, x.pass = s.applyPacing(pacing, x.adjusted, floor)
+	return x
 }
 
 // fillOutcome fills in the score and outcome of a bid that passed the gates; at is its index among the candidates.
 func (s *Scratch) fillOutcome(f *BidExplanation, at int, out *Result) {
 	c := &s.candidates[at]
 	h := &s.hits[c.hit]
-	f.Shaded, f.Quality, f.ScoreHi, f.ScoreLo = money.Micros(c.amount), h.quality, c.hi, c.lo // An amount.
+	f.Competing, f.Quality, f.ScoreHi, f.ScoreLo = money.Micros(c.amount), h.quality, c.hi, c.lo // An amount.
 	if s.a.Kind == Flights && h.index != fromCategory {
 		f.Variation = s.req.Text(s.a.Variations[h.index].Span)
 	}
@@ -174,7 +183,7 @@ func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each
 		r := s.v.ProductRow(h.row)
 		f := BidExplanation{
 			Bid: uint32(j), Target: market.Text{Bytes: s.v.Key(r), JSONSafe: r.Flags&market.ProductIDJSONSafe != 0}, Charge: market.CPC, // At most ExternalBidsMax.
-			Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, PassProbability: market.PacingAlways, Quality: h.quality,
+			Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, Competing: b.Amount, PassProbability: market.PacingAlways, Quality: h.quality,
 			Reserve: money.Micros(s.floorOf(market.CPC, r)), // An amount.
 		}
 		f.Reason = s.gateExternal(h, r, b)

@@ -38,6 +38,7 @@ func (r *randomMarket) explain(t *testing.T, name string, v *market.View, tick *
 			return
 		}
 		for j := range explanations[i] {
+			r.earlier = r.earlierOf[i]
 			if f := &explanations[i][j]; f.Needed > 0 && r.IntN(4) == 0 && !r.needed(q, f, tick, tick.Seq+uint64(i)) {
 				t.Errorf("%s auction %d: %+v\nneeds something else: %+v", name, i, q, f)
 				return
@@ -70,13 +71,13 @@ func (r *randomMarket) needed(q query, f *auction.BidExplanation, tick *auction.
 
 // The explanation contains the numbers that decided the outcome.
 func TestExplain(t *testing.T) {
-	s := &script{T: t, modelMarket: newModelMarket(), m: market.New(1), names: map[string]string{}}
+	s := newScript(t)
 	s.settings.Reserve[market.CPC] = 100_000
 	s.m.PutMarketplace(&s.settings)
 	for _, line := range [][]string{
 		{"product", "p"},
 		{"campaign", "a", "vendor=anna"},
-		{"campaign", "b", "vendor=bert", "left=7.00", "wallet=8.00"},
+		{"campaign", "b", "vendor=bert", "left=7.00", "wallet=8.00", "hold=0.25", "wallethold=0.75"},
 		{"campaign", "c", "vendor=carl"},
 		{"bid", "a", "p", "2.00"},
 		{"bid", "b", "p", "1.00"},
@@ -97,12 +98,51 @@ func TestExplain(t *testing.T) {
 		t.Errorf("the winner: %+v", f)
 	}
 	if f := all["b"]; f.Won || f.Reason != auction.Diversity || f.Adjusted != 1_000_000 || f.Shaded != 500_000 || f.BudgetLeft != 7_000_000 ||
-		f.WalletBalance != 8_000_000 || f.PassProbability != market.PacingAlways || f.AgainstRank != 1 || f.AgainstPrice != 500_001 ||
+		f.WalletBalance != 8_000_000 || f.Hold != 250_000 || f.WalletHold != 750_000 || f.Pending != 0 || f.Competing != 500_000 ||
+		f.PassProbability != market.PacingAlways || f.AgainstRank != 1 || f.AgainstPrice != 500_001 ||
 		f.Needed < 4_000_000 || f.Needed > 4_000_002 {
 		t.Errorf("the shaded one: %+v", f)
 	}
 	if f := all["c"]; f.Won || f.Reason != auction.Reserve || f.Reserve != 100_000 || f.Needed < 2_000_000 || f.Needed > 2_000_001 {
 		t.Errorf("the one at the reserve price: %+v", f)
+	}
+
+	// A wins and has not much left, and the second auction of the request knows of its win in the first one.
+	a := s.campaigns["a"].slot
+	a.BudgetLeft.Store(1_500_000)
+	a.Pacing.Store(market.PacingUnshaded/4*3 | uint64(market.PacingAlways/2)<<32)
+	s.m.SetServingNodes(3)
+	twice := requestFor(v, 1, query{slots: 1, products: []string{"p"}}, query{slots: 1, products: []string{"p"}})
+	for seq, wins := uint64(100), 0; wins == 0; seq++ {
+		var told []auction.BidExplanation
+		auction.Explain(v, params(100, seq), twice, &res, new(auction.Scratch), func(_ int, f *auction.BidExplanation) bool {
+			if s.names[string(f.Campaign[:])] == "a" {
+				told = append(told, *f)
+			}
+			return true
+		})
+		if f := told[0]; f.PassProbability != market.PacingAlways/2 || f.Won != (f.Draw < f.PassProbability) || f.Won == (f.Reason == auction.Pacing) {
+			t.Errorf("draw %d below %d: %+v", f.Draw, f.PassProbability, f)
+		}
+		if !told[0].Won {
+			continue
+		}
+		wins++
+		cost := res.Results[0].Winners[0].Expected
+		if f := told[0]; f.Shaded != 1_500_000 || f.Competing != 1_500_000 || f.Pending != 0 {
+			t.Errorf("the first auction: %+v", f)
+		}
+		if f := told[1]; f.Pending != 3*cost || f.Draw != told[0].Draw || cost == 0 {
+			t.Errorf("after a win of %d: %+v", cost, f)
+		}
+		auction.RecordWins(v, &res)
+		a.BudgetLeft.Store(int64(3*2*cost) + 1) // Both auctions were won.
+		auction.Explain(v, params(100, seq), twice, &res, new(auction.Scratch), func(i int, f *auction.BidExplanation) bool {
+			if s.names[string(f.Campaign[:])] == "a" && (f.Pending != 6*cost || f.Competing != 6*cost+1 || f.Shaded != 1_500_000) {
+				t.Errorf("auction %d after two wins of %d: %+v", i, cost, f)
+			}
+			return i == 0
+		})
 	}
 
 	// When each returns false, no further bid or auction is explained.

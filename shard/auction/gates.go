@@ -1,6 +1,8 @@
 package auction
 
 import (
+	"math"
+
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -52,8 +54,7 @@ func keyOf(b *market.BidRow, c *market.CampaignRow) uint64 {
 
 const passed = Reason(Reasons)
 
-// gate returns the first gate that a bid on a product fails or, when it passes all, its amount after targeting and
-// pacing.
+// gate returns the first gate that a bid on a product fails or, when it passes all, the amount with which it competes.
 func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market.CampaignRow) (amount uint64, lost Reason) {
 	location, triggers := s.v.Predicate(b.Terms)
 	terms := s.terms(b, c)
@@ -106,25 +107,27 @@ func (s *Scratch) gateState(b *market.BidRow, c *market.CampaignRow, terms *mark
 	return passed
 }
 
-// gateMoney returns the first gate of money, pacing and frequency that a bid fails or, when it passes all, its amount
-// after targeting and pacing. floor is the reserve price.
+// gateMoney returns the first gate of money, pacing and frequency that a bid fails or, when it passes all, the amount
+// with which it competes: after targeting and pacing, and at most what is left of budget and wallet. floor is the
+// reserve price.
 func (s *Scratch) gateMoney(floor uint64, b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) (amount uint64, lost Reason) {
 	amount = uint64(b.Amount) // Amounts are positive.
 	if terms != nil {
 		amount = s.adjusted(terms, amount)
 	}
-	balances := s.v.Balances(b.Campaign)
 	switch {
 	case amount <= floor:
 		return 0, Reserve
 	case s.t.Stale != nil && s.t.Stale.Has(c.Group):
 		return 0, Stale
-	case balances.BudgetLeft.Load() <= 0:
-		return 0, Budget
-	case balances.WalletBalance.Load() <= 0:
-		return 0, Wallet
 	}
-	if pacing := s.v.PacingState(b.Campaign).Load(); pacing != market.PacingOpen {
+	balances, most := s.v.Balances(b.Campaign), uint64(math.MaxUint64)
+	if !balances.HasRoom(amount, s.nodes, s.earlierCost) { // Near the end of a budget or wallet.
+		if most, lost = s.gateRoom(balances, b.Campaign, c.Charge, floor); lost != passed {
+			return 0, lost
+		}
+	}
+	if pacing := balances.Pacing.Load(); pacing != market.PacingOpen {
 		shaded, probability := s.applyPacing(pacing, amount, floor)
 		if !s.passesPacing(probability, c) {
 			return 0, Pacing
@@ -134,7 +137,7 @@ func (s *Scratch) gateMoney(floor uint64, b *market.BidRow, c *market.CampaignRo
 	if terms != nil && len(terms.Caps) > 0 && s.capReached(terms, b, c) {
 		return 0, Frequency
 	}
-	return amount, passed
+	return min(amount, most), passed
 }
 
 // matchesSearch reports whether a bid is a candidate of a search that names neither products nor a category: its

@@ -20,7 +20,8 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write what the auctions gave into testdata")
 
 // TestGolden runs the auctions of testdata/*.txt. A line puts something into the market or runs an auction, whose
-// result follows after "=". Amounts are in major units, times in milliseconds, and every auction runs at time 100.
+// result follows after "=". Amounts are in major units, times in milliseconds, and every auction runs at time 100. The
+// winners of an auction that is served are added to the node's own totals, which collect collects.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -53,11 +54,19 @@ type script struct {
 	names map[string]string // The names of campaigns, by id.
 	bid   uint32
 	seq   uint64
+
+	spending *market.Spending
+}
+
+func newScript(t *testing.T) *script {
+	s := &script{T: t, modelMarket: newModelMarket(), m: market.New(1), names: map[string]string{}}
+	s.spending = market.NewSpending(s.m)
+	s.m.PutMarketplace(&s.settings)
+	return s
 }
 
 func play(t *testing.T, text string) []byte {
-	s := &script{T: t, modelMarket: newModelMarket(), m: market.New(1), names: map[string]string{}}
-	s.m.PutMarketplace(&s.settings)
+	s := newScript(t)
 	var out bytes.Buffer
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "=") {
@@ -119,6 +128,10 @@ func (s *script) put(words []string) {
 		})
 	case "campaign":
 		s.putCampaign(words[1], parseOptions(words[2:]))
+	case "nodes":
+		s.m.SetServingNodes(uint32(s.number(words[1])))
+	case "collect":
+		s.spending.Collect()
 	case "bid":
 		s.putBid(words[1], words[2], s.amount(words[3]), parseOptions(words[4:]))
 	default:
@@ -182,6 +195,15 @@ func (s *script) putCampaign(name string, o options) {
 	if o.has("wallet") {
 		c.wallet = s.amount(o["wallet"])
 	}
+	if o.has("hold") {
+		c.hold = s.amount(o["hold"])
+	}
+	if o.has("wallethold") {
+		c.walletHold = s.amount(o["wallethold"])
+	}
+	if o.has("click") {
+		c.click = uint32(s.amount(o["click"]) << 32 / money.PerMajor)
+	}
 	c.feed(s.m)
 }
 
@@ -232,6 +254,12 @@ func (s *script) runAuction(out *bytes.Buffer, o options) {
 	tick.OffsetSeconds, tick.Frequency = int32(s.number(o["offset"])), s.exposures
 	auction.Run(v, tick, requestFor(v, 1, q), &res, new(auction.Scratch))
 	s.print(out, &res.Results[0])
+	if o.has("served") {
+		auction.RecordWins(v, &res)
+		for _, w := range res.Results[0].Winners {
+			fmt.Fprintf(out, "= rank %d is expected to cost %d.%06d\n", w.Rank, w.Expected/money.PerMajor, w.Expected%money.PerMajor)
+		}
+	}
 }
 
 func (s *script) print(out *bytes.Buffer, r *auction.Result) {

@@ -46,7 +46,7 @@ func (s *script) putAds(words []string) {
 		s.m.PutMarketplace(&s.settings)
 	case "gate":
 		pass, multiplier := s.amount(o["pass"])*market.PacingAlways/money.PerMajor, s.amount(o["multiplier"])*market.PacingUnshaded/money.PerMajor
-		s.m.PacingStateOf(&s.campaigns[words[1]].Campaign).Store(uint64(pass)<<32 | uint64(multiplier))
+		s.campaigns[words[1]].slot.Pacing.Store(uint64(pass)<<32 | uint64(multiplier))
 	case "met":
 		c, b := s.campaigns[o["campaign"]], market.Bid{Ordinal: uint32(s.number(o["bid"]))}
 		s.exposures[frequencyQuery(uint64(s.number(o["user"])), c, &b, market.Cap{Type: uint8(s.number(o["cap"]))}, 100)] = uint32(s.number(o["times"]))

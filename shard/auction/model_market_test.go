@@ -28,14 +28,24 @@ type modelMarket struct {
 	stale      *auction.Groups
 	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
 	raised     uint64          // A bid, by group and ordinal, whose amount no target return lowers; 0: none.
+	nodes      uint32          // The number of serving nodes.
+	// earlier is the expected cost of each campaign's wins in the earlier auctions of the request.
+	earlier map[*campaign]money.Micros
+	effects modelEffects
 }
 
 type campaign struct {
 	market.Campaign
 	left, wallet money.Micros
-	click        uint32 // Predicted click rate, 0 for none.
-	pacing       uint64 // The pacing state, 0 for market.PacingOpen.
-	slot         *market.Balances
+
+	hold, walletHold money.Micros
+	wins             []ownWin
+	total            money.Micros // The expected cost of all wins, and their number.
+	won              uint64
+
+	click  uint32 // Predicted click rate, 0 for none.
+	pacing uint64 // The pacing state, 0 for market.PacingOpen.
+	slot   *market.Balances
 }
 
 // bidKey identifies a bid by its campaign's name and its ordinal.
@@ -61,6 +71,7 @@ func newModelMarket() *modelMarket {
 		assets:     map[string]market.Asset{},
 		segments:   map[string][]uint64{},
 		exposures:  frequencyCounts{},
+		earlier:    map[*campaign]money.Micros{},
 	}
 }
 
@@ -96,10 +107,17 @@ func (w *modelMarket) feed(m *market.Market) {
 
 func (c *campaign) feed(m *market.Market) {
 	c.slot = m.PutCampaign(&c.Campaign)
+	c.publish()
+}
+
+// publish stores the balances where auctions read them.
+func (c *campaign) publish() {
 	c.slot.BudgetLeft.Store(int64(c.left))
 	c.slot.ClickRate.Store(c.click)
 	c.slot.WalletBalance.Store(int64(c.wallet))
-	m.PacingStateOf(&c.Campaign).Store(c.pacingState())
+	c.slot.Hold.Store(int64(c.hold))
+	c.slot.WalletHold.Store(int64(c.walletHold))
+	c.slot.Pacing.Store(c.pacingState())
 }
 
 func (c *campaign) pacingState() uint64 {
@@ -217,6 +235,7 @@ type win struct {
 	campaign  string // The campaign's id, empty for external demand.
 	source    string
 	price     money.Micros
+	expected  money.Micros
 	shows     string // Assets of a banner, or the contents of a sponsored brand.
 }
 
@@ -224,7 +243,7 @@ func outcomeOf(r *auction.Result) outcome {
 	o := outcome{lost: r.Lost}
 	for _, w := range r.Winners {
 		x := win{
-			kind: w.Type, id: string(w.ID), variation: string(w.Variation), source: string(w.DemandSource), price: w.Price,
+			kind: w.Type, id: string(w.ID), variation: string(w.Variation), source: string(w.DemandSource), price: w.Price, expected: w.Expected,
 		}
 		if w.Campaign != nil {
 			x.campaign = string(w.Campaign[:])

@@ -205,7 +205,9 @@ func (w *modelMarket) rank(q query, offers []*modelBid, o *outcome) {
 		}
 		taken[x.entity], won[x], w.winners[x.key] = true, true, true
 		wins[x.vendor]++
-		o.winners = append(o.winners, w.win(q, x, next))
+		shown := w.win(q, x, next)
+		shown.expected = x.expected(len(o.winners), shown.price)
+		o.winners = append(o.winners, shown)
 	}
 	for _, x := range offers {
 		switch {

@@ -144,16 +144,20 @@ func (w *modelMarket) gateMoney(q query, c *campaign, b *market.Bid, t *auction.
 		return 0, auction.Reserve, true
 	case w.stale != nil && w.stale.Has(uint16(c.Group)):
 		return 0, auction.Stale, true
-	case c.left <= 0:
-		return 0, auction.Budget, true
-	case c.wallet <= 0:
-		return 0, auction.Wallet, true
+	}
+	most, gate, fails := w.room(c, floor)
+	switch {
+	case fails:
+		return 0, gate, true
 	case !passes:
 		return 0, auction.Pacing, true
 	case q.user != 0 && slices.ContainsFunc(c.Caps, func(x market.Cap) bool { return w.exposures[frequencyQuery(q.user, c, b, x, local)] >= x.Limit }):
 		return 0, auction.Frequency, true
 	}
-	return paced, 0, false
+	if most < paced {
+		w.effects.clamped++
+	}
+	return min(paced, most), 0, false
 }
 
 // frequencyQuery returns the query for what a cap counts.

@@ -65,14 +65,15 @@ func (s *Scratch) toBeat(w *candidate, weight, tie, key uint64) (amount uint64, 
 }
 
 // leastBid returns the smallest bid amount that passes all gates and competes with at least least, 0 if there is none.
-// It uses bisection, because the amounts after targeting and after pacing never fall when the bid amount rises.
+// It uses bisection, because the amounts after targeting and after pacing never fall when the bid amount rises. What is
+// left of budget and wallet bounds the amount whatever is bid, so only the gates at the end compare with it.
 func (s *Scratch) leastBid(h *hit, least uint64, b *market.BidRow, c *market.CampaignRow) money.Micros {
 	r := s.productOf(h)
 	floor := s.floorOf(c.Charge, r)
 	low, high := uint64(1), uint64(money.MaxMicros)
 	for low < high {
 		middle := low + (high-low)/2
-		if adjusted, shaded, _ := s.value(middle, floor, b, c); adjusted > floor && shaded >= least {
+		if x := s.value(middle, floor, b, c); x.adjusted > floor && x.shaded >= least {
 			high = middle
 		} else {
 			low = middle + 1

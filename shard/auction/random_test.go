@@ -2,11 +2,13 @@ package auction_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"reflect"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -65,10 +67,17 @@ type tally struct {
 	auctions atomic.Int64
 	winners  [auction.FlightsResult + 1]atomic.Int64
 	lost     [auction.Reasons]atomic.Int64
+
+	mu      sync.Mutex
+	effects modelEffects
 }
 
 func (y *tally) add(r *randomMarket) {
 	y.auctions.Add(int64(len(r.res.Results)))
+	y.mu.Lock()
+	y.effects.add(&r.effects)
+	y.mu.Unlock()
+	r.effects = modelEffects{}
 	for i := range r.res.Results {
 		x := &r.res.Results[i]
 		y.winners[x.Type].Add(int64(len(x.Winners)))
@@ -85,6 +94,14 @@ func (y *tally) check(t *testing.T, times, part int64) {
 	for kind := auction.ListingsResult; kind <= auction.FlightsResult; kind++ {
 		if n := y.winners[kind].Load(); n < 5_000/part {
 			t.Errorf("only %d winners of result type %d", n, kind)
+		}
+	}
+	for name, n := range map[string]int64{
+		"clamped": y.effects.clamped, "below the reserve price": y.effects.belowReserve, "closed by a hold": y.effects.held,
+		"closed by own wins": y.effects.pending, "closed by the same request": y.effects.sameRequest,
+	} {
+		if n < 1_000/part {
+			t.Errorf("only %d bids were %s", n, name)
 		}
 	}
 	for reason := range auction.Reason(auction.Reasons) {
@@ -106,6 +123,9 @@ type randomMarket struct {
 	seq  uint64
 	keys []bidKey // The keys of all bids, to choose one.
 	next uint32   // Ordinal of the last bid, over all groups.
+
+	spending  *market.Spending
+	earlierOf []map[*campaign]money.Micros // modelMarket.earlier before each auction of the last request.
 }
 
 func newRandomMarket(seed uint64, products int) *randomMarket {
@@ -122,6 +142,7 @@ func newRandomMarket(seed uint64, products int) *randomMarket {
 		r.draw(c)
 	}
 	r.feed(r.m)
+	r.spending = market.NewSpending(r.m)
 	for range r.size * 3 {
 		r.changeMarket()
 	}
@@ -152,17 +173,53 @@ func (r *randomMarket) round(t *testing.T, name string, changes int) {
 	r.seq += auctionsPerRound
 	req := requestFor(v, 1, queries...)
 	auction.Run(v, tick, req, &r.res, &r.sc)
+	clear(r.earlier)
+	r.earlierOf = r.earlierOf[:0]
+	var outcomes []outcome
 	for i, q := range queries {
+		r.earlierOf = append(r.earlierOf, maps.Clone(r.earlier))
 		got, want := outcomeOf(&r.res.Results[i]), r.auction(q, tick, tick.Seq+uint64(i))
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s auction %d: %+v\n got %v\nwant %v", name, i, q, got, want)
 			return
+		}
+		outcomes = append(outcomes, want)
+		for _, x := range want.winners {
+			if x.campaign != "" {
+				c := r.byID(x.campaign)
+				r.earlier[c] = addUpTo(r.earlier[c], x.expected)
+			}
 		}
 	}
 	if r.IntN(8) == 0 {
 		r.explain(t, name, v, tick, req, queries)
 	}
 	r.recheck(t, name, v, tick, req)
+	if r.IntN(2) == 0 {
+		auction.RecordWins(v, &r.res)
+		r.record(outcomes)
+	}
+	if r.IntN(3) == 0 {
+		r.collectSpending(t, name)
+	}
+}
+
+// collectSpending collects the node's own totals and compares them with the model's.
+func (r *randomMarket) collectSpending(t *testing.T, name string) {
+	r.spending.Collect()
+	r.collect()
+	got := map[uint64]market.Spent{}
+	for g := range ids.Group(4) {
+		for _, x := range r.spending.AppendChanged(nil, g, 0) {
+			got[uint64(g)<<32|uint64(x.Ordinal)] = x
+		}
+	}
+	for _, c := range r.campaigns {
+		x := got[uint64(c.Group)<<32|uint64(c.Ordinal)]
+		if x.Expected != c.total || x.Wins != c.won {
+			t.Errorf("%s: %s spent %d in %d wins, want %d in %d", name, c.Name, x.Expected, x.Wins, c.total, c.won)
+		}
+	}
 }
 
 // drawStale sometimes declares the balances of one or two groups too old.
@@ -209,16 +266,17 @@ func (r *randomMarket) change() {
 	}
 	r.recordExposure()
 	if c := r.someCampaign(); c.slot != nil {
-		c.left, c.wallet = r.balance(), r.balance()
-		c.slot.BudgetLeft.Store(int64(c.left))
-		c.slot.WalletBalance.Store(int64(c.wallet))
+		c.left, c.wallet, c.hold, c.walletHold = r.balance(), r.balance(), r.hold(), r.hold()
 		c.click = uint32(r.Uint64()>>33) >> r.IntN(31) // 31 bits; sometimes 0.
-		c.slot.ClickRate.Store(c.click)
 		c.pacing = 0
 		if r.IntN(3) == 0 {
 			c.pacing = r.pacing()
 		}
-		r.m.PacingStateOf(&c.Campaign).Store(c.pacingState())
+		c.publish()
+	}
+	if r.IntN(20) == 0 {
+		r.nodes = r.Uint32N(4)
+		r.m.SetServingNodes(r.nodes)
 	}
 }
 
@@ -473,5 +531,15 @@ func (r *randomMarket) amount() money.Micros {
 }
 
 func (r *randomMarket) balance() money.Micros {
+	if r.IntN(2) == 0 {
+		return money.Micros(r.IntN(300_000)) // About as much as a bid.
+	}
 	return []money.Micros{math.MaxInt64, math.MaxInt64, 1, 0, -5}[r.IntN(5)]
+}
+
+func (r *randomMarket) hold() money.Micros {
+	if r.IntN(10) == 0 {
+		return r.amount()
+	}
+	return money.Micros(r.IntN(4) * r.IntN(20_000))
 }

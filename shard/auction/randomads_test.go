@@ -182,16 +182,19 @@ func (r *randomMarket) drawSettings() {
 	}
 }
 
-// pacing returns a random pacing state that shades, reduces the probability or stops the campaign.
+// pacing returns a random pacing state that shades, reduces the probability or stops the campaign. Sometimes its factor is
+// above 1, which no controller stores and which must not raise a bid.
 func (r *randomMarket) pacing() uint64 {
-	pass, multiplier := uint64(r.Uint32()), uint64(r.Uint32N(1<<31+1))
-	switch r.IntN(4) {
+	pass, multiplier := uint64(r.Uint32()), uint64(r.Uint32())
+	switch r.IntN(5) {
 	case 0:
 		pass = market.PacingAlways
 	case 1:
 		multiplier = market.PacingUnshaded
 	case 2:
 		multiplier = uint64(r.Uint32N(1 << 20))
+	case 3:
+		multiplier = uint64(r.Uint32N(market.PacingUnshaded))
 	}
 	if r.IntN(6) == 0 {
 		pass = 0

@@ -190,6 +190,10 @@ type Winner struct {
 	Metadata     []byte             // Raw JSON of an external winner, nil otherwise.
 	Token        [TokenLen]byte     // The resolvedBidId.
 	Price        money.Micros       // Per charged interaction.
+	// Expected is the expected cost of the win: the price times the probability that it is charged. 0 for an external
+	// winner.
+	Expected money.Micros
+	campaign uint32 // Row of the campaign; 0 for an external winner.
 
 	// Shown is what a banner or sponsored brand shows; nil for every other winner. It is stored apart because a Winner is
 	// cleared before every use, and most winners are products.

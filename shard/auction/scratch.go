@@ -22,10 +22,15 @@ type Scratch struct {
 	a           *Auction
 	seed        uint64 // Seed of the auction's ties.
 	requestSeed uint64 // Seed of the pacing decisions.
-	hour        int    // Local hour of the week, from Monday 00:00.
-	searchOnly  bool   // A listing auction with a search query and neither products nor a category.
-	travelOnly  bool   // A hotel or flight auction without product ids.
-	payload     bidid.Payload
+	nodes       uint64 // The number of nodes that serve auctions.
+	// earlier holds the results of the earlier auctions of the request, and earlierCost the expected cost of their winners.
+	// cost is that of this auction's winners so far, too.
+	earlier           []Result
+	earlierCost, cost uint64
+	hour              int  // Local hour of the week, from Monday 00:00.
+	searchOnly        bool // A listing auction with a search query and neither products nor a category.
+	travelOnly        bool // A hotel or flight auction without product ids.
+	payload           bidid.Payload
 
 	query      []uint32 // The numbers of the words of the search query.
 	words      keyword.Normalizer
@@ -119,6 +124,7 @@ func (s *Scratch) begin(v *market.View, t *Params, req *Request, settings *marke
 	s.prefetchSmall()
 	s.minor = minorUnit(settings)
 	s.requestSeed = seedOf(t, t.Seq)
+	s.nodes, s.cost = uint64(v.ServingNodes()), 0
 	s.hour = weekHour(s.localMillis())
 	s.payload = bidid.Payload{Marketplace: t.Marketplace, Node: t.Node, Epoch: t.Epoch, IssuedMillis: t.NowMillis}
 	t.Signer.Begin(&s.payload)
@@ -130,7 +136,7 @@ const keptMax = 4 << 20
 
 // end drops the references to the request and, after an unusually large request, the arrays.
 func (s *Scratch) end() {
-	s.v, s.t, s.req, s.settings, s.a, s.place = nil, nil, nil, nil, nil, nil
+	s.v, s.t, s.req, s.settings, s.a, s.place, s.earlier = nil, nil, nil, nil, nil, nil, nil
 	if s.size() > keptMax {
 		*s = Scratch{}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // award fills the winners, each with its price and token.
@@ -30,6 +31,7 @@ func (s *Scratch) award(out *Result) {
 		s.t.Signer.Mint(&w.Token, p)
 		visibility = nextVisibility(rank, visibility)
 	}
+	s.prefetcher.Flush()
 }
 
 // addWinner appends an empty winner and returns it. It clears the element in place, because append would build a Winner
@@ -54,16 +56,21 @@ func (s *Scratch) awardProduct(w *Winner, h *hit) {
 	}
 }
 
-func (s *Scratch) awardOwn(w *Winner, p *bidid.Payload, c *candidate, weight uint16) {
+// awardOwn fills a winner of this marketplace. probability is that of a charge, in units of 1/2^32.
+func (s *Scratch) awardOwn(w *Winner, p *bidid.Payload, c *candidate, probability uint64) {
 	campaign := s.v.Campaign(c.campaign)
-	w.Campaign = s.v.CampaignText(c.campaign)
+	w.Campaign, w.campaign = s.v.CampaignText(c.campaign), c.campaign
+	s.prefetcher.AddCampaignText(w.Campaign)               // It is read when the answer is written.
+	expected := expectedCost(uint64(w.Price), probability) // A price is not negative.
+	s.addCost(expected)
+	w.Expected = money.Micros(expected) // At most the price, or one micro.
 	if s.a.HasExternal {
 		w.DemandSource = s.v.OwnDemand(s.t.Marketplace)
 	}
 	p.External, p.ProductHash = false, 0
 	p.Charge = c.charge
 	p.Shard = ids.Shard(campaign.Shard)
-	p.Weight = weight
+	p.Weight = tokenWeight(probability)
 	p.Campaign = campaign.Ordinal
 	p.Bid = uint32(c.key) // The low half is the ordinal.
 }
@@ -96,15 +103,21 @@ func nextVisibility(rank int, visibility uint64) uint64 {
 	return visibility * 9 / 10
 }
 
-// chargeProbability returns the probability that a win is charged, in units of 1/2^16, rounded up; 65535 means 1.
-func chargeProbability(charge market.ChargeType, visibility uint64, click uint32) uint16 {
+// chargeProbability returns the probability that a win is charged, in units of 1/2^32.
+func chargeProbability(charge market.ChargeType, visibility uint64, click uint32) uint64 {
 	if charge == market.CPM {
-		return 1<<16 - 1
+		return 1 << 32
 	}
-	probability := share(visibility<<16, rate(click)) // In units of 1/2^32.
+	probability := share(visibility<<16, rate(click))
 	if charge == market.CPA {
 		probability = share(probability, priorPurchase)
 	}
+	return probability
+}
+
+// tokenWeight returns a probability in units of 1/2^32 as tokens contain it: in units of 1/2^16, rounded up; 65535 means
+// 1.
+func tokenWeight(probability uint64) uint16 {
 	return uint16(min(probability>>16+1, 1<<16-1)) // At most 65535.
 }
 

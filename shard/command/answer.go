@@ -68,7 +68,8 @@ const (
 // Result is the answer to a management command.
 type Result struct {
 	Refusal Refusal
-	// Index is the position in the command of the item that was refused.
+	// Index is the position in the command of the item that was refused; after a Pace that was not refused, the number of
+	// its campaigns that were skipped.
 	Index   int
 	Balance money.Micros // After AdjustWallet.
 	// FirstOrdinal is the ordinal of the first new bid.

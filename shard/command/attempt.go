@@ -31,10 +31,10 @@ func AppendAttempt(cmd []byte, a Attempt) []byte {
 }
 
 // mayBeAttempt reports whether commands of a kind may be attempts. Repeats of the other kinds change nothing anyway:
-// events have ids of their own, and the clock, the feature level and the bootstrap never go back.
+// events have ids of their own, paces have numbers, and the clock, the feature level and the bootstrap never go back.
 func (op Op) mayBeAttempt() bool {
 	switch op {
-	case OpNoop, OpAdvance, OpEvents, OpBootstrap, OpSetFeature:
+	case OpNoop, OpAdvance, OpEvents, OpBootstrap, OpSetFeature, OpPace:
 		return false
 	default:
 		return true

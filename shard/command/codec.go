@@ -157,7 +157,7 @@ func (d *Decoder) Bytes() []byte {
 	return d.next(int(n)) // At most len(rest).
 }
 
-// More reports whether bytes are left.
+// More reports whether something is left to be read.
 func (d *Decoder) More() bool { return len(d.rest) > 0 }
 
 // Rest reads all remaining bytes. OWNERSHIP: the result aliases the input; it is not nil, even when empty.
@@ -230,6 +230,10 @@ func appendTexts(dst []byte, all []string) []byte {
 		dst = AppendText(dst, s)
 	}
 	return dst
+}
+
+func appendI32(dst []byte, v int32) []byte {
+	return binary.LittleEndian.AppendUint32(dst, uint32(v)) // Two's complement both ways.
 }
 
 func appendI64(dst []byte, v int64) []byte {

@@ -41,6 +41,7 @@ const (
 	OpPatchProducts     // Changes members of products, all or nothing.
 	OpMarkVendors       // Says in the group of vendors that the catalog does not have them any more, or has them again.
 	OpForgetNotices     // Deletes stored notices whose deliveries are stored.
+	OpPace              // Publishes the pacing decisions of the group's leader.
 )
 
 // Events holds the events of one request that one group stores.

@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 var rewrite = flag.Bool("rewrite", false, "accept the encodings as they are now")
@@ -192,6 +193,15 @@ var (
 				return x, err
 			}),
 		example("forget notices", AppendForgetNotices, ForgetNotices{2, []ids.UUID{{3}, {4}}}, ReadForgetNotices),
+		example("pace", AppendPace, Pace{7, []CountedReport{{1, 2, 3}, {4, 5, 6}}, []Paced{
+			{
+				Campaign: 1, Word: market.PacingOpen, Hold: 2, Status: pacing.OnPlan, Memory: pacing.Memory{
+					AtMillis: 1, Period: 2, Aggressiveness: -3, Opening: -4, HoldFast: 6, HoldSlow: 7, WinRate: 8, Cost: 9,
+					Traffic: 10, Seen: 11, SeenHours: 12, Cap: 13, DayStartMillis: 14, DaySpent: 15, Skip: 16, Multiplier: 17,
+				},
+			},
+			{Campaign: 3},
+		}}, ReadPace),
 		example("notice", func(dst []byte, millis int64, x *noticed) []byte {
 			cmd := AppendPatchCampaign(dst, millis, &x.PatchCampaign)
 			return AppendAttempt(AppendNotice(cmd, &x.Notice), x.Attempt)
@@ -339,7 +349,7 @@ func TestAttempts(t *testing.T) {
 		}
 		cmd := AppendAttempt(bytes.Clone(x.cmd), Attempt{ID: [16]byte{1}, Seen: 2})
 		needs, known := Needs(cmd)
-		if slices.Contains([]Op{OpNoop, OpAdvance, OpEvents, OpBootstrap, OpSetFeature}, c.Op) {
+		if slices.Contains([]Op{OpNoop, OpAdvance, OpEvents, OpBootstrap, OpSetFeature, OpPace}, c.Op) {
 			if _, err := Open(cmd); known || !errors.Is(err, ErrUnknownVersion) {
 				t.Errorf("%s as an attempt: known %t, %v", x.name, known, err)
 			}

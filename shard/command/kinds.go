@@ -68,6 +68,7 @@ var (
 	key16   = kind[[16]byte]{codec{name: "16 bytes", least: 16, form: form128}}
 	key32   = scalar("32 bytes", 32, func(dst []byte, v [32]byte) []byte { return append(dst, v[:]...) }, (*Decoder).Key32)
 	signed  = scalar("amount", 8, AppendMoney, (*Decoder).Money)
+	i32     = scalar("i32", 4, appendI32, func(d *Decoder) int32 { return int32(d.U32()) }) // Two's complement both ways.
 	size    = scalar("uvarint", 1, binary.AppendUvarint, (*Decoder).Uvarint)
 	texts   = sequence("list of text", 1, appendTexts, (*Decoder).Texts)
 	blob    = sequence("bytes", 1, AppendBytes, (*Decoder).Copy)

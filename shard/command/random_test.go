@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // limits holds the number of values of each enumeration.
@@ -26,6 +27,7 @@ var limits = map[reflect.Type]int{
 	reflect.TypeFor[event.EntityType]():   int(event.URLEntity) + 1,
 	reflect.TypeFor[TransferStep]():       int(transferSteps),
 	reflect.TypeFor[SegmentAction]():      int(segmentActions),
+	reflect.TypeFor[pacing.Status]():      pacing.Statuses,
 	reflect.TypeFor[Level]():              int(LevelNewest) + 1,
 }
 
@@ -69,6 +71,8 @@ func randomize(random *rand.Rand, v reflect.Value) {
 		v.SetUint(n & (1<<v.Type().Bits() - 1))
 	case reflect.Int:
 		v.SetInt(int64(random.Int32()))
+	case reflect.Int32:
+		v.SetInt(int64(int32(random.Uint32()))) // Two's complement.
 	case reflect.Int64:
 		v.SetInt(random.Int64() - random.Int64())
 	case reflect.String:
@@ -117,6 +121,10 @@ func randomOf[T any](random *rand.Rand) T {
 		x.Amount += 1 - x.Amount%2
 	case *PutRecords:
 		validRecords(x.Records)
+	case *Pace:
+		for i := range x.Campaigns {
+			x.Campaigns[i].Campaign, x.Campaigns[i].Word = uint32(i+1), x.Campaigns[i].Word&^(1<<32-1)|market.PacingUnshaded
+		}
 	case *Bootstrap:
 		validRecords(x.Keys)
 	}

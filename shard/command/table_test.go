@@ -22,6 +22,7 @@ var roundTrips = map[string]func(t *testing.T, random *rand.Rand){
 	"open account":    roundTrip(AppendOpenAccount, ReadOpenAccount),
 	"transfer":        roundTrip(AppendTransfer, ReadTransfer),
 	"forget emptied":  roundTrip(AppendForgetEmptied, ReadForgetEmptied),
+	"pace":            roundTrip(AppendPace, ReadPace),
 	"create campaign": roundTrip(AppendCreateCampaign, ReadCreateCampaign),
 	"patch campaign":  roundTrip(AppendPatchCampaign, ReadPatchCampaign),
 	"put bids":        roundTrip(AppendPutBids, ReadPutBids),

@@ -56,6 +56,15 @@ func (b *Budget) Roll(period uint32) bool {
 	if period <= b.Period {
 		return false
 	}
-	b.Period, b.Spent, b.Carryover = period, 0, Carryover{}
+	b.Period, b.Spent, b.Overdelivered, b.Carryover = period, 0, 0, Carryover{}
 	return true
+}
+
+// Overdeliver counts an amount that could not be charged, or as much of it as the sum can hold, and returns what was
+// counted. REQUIRES: amount is not negative.
+func (b *Budget) Overdeliver(amount money.Micros) (counted money.Micros) {
+	counted = min(amount, money.MaxMicros-b.OverdeliveredTotal)
+	b.Overdelivered += counted
+	b.OverdeliveredTotal += counted
+	return counted
 }

@@ -35,6 +35,10 @@ type Budget struct {
 	Period     uint32       // Number of the current period (command.Periods); 0 for a total budget.
 	Spent      money.Micros // In the current period.
 	SpentTotal money.Micros // In all periods. INVARIANT: the sum of the campaign's charges in the journal.
+	// Overdelivered is what interactions would have cost that were not charged, or not in full, because budget or wallet
+	// had nothing left: ads that were served for nothing (promise P7, over-delivery). It counts from command.LevelPacing on.
+	Overdelivered      money.Micros // In the current period.
+	OverdeliveredTotal money.Micros // In all periods.
 	Carryover
 }
 

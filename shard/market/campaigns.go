@@ -54,7 +54,7 @@ func (m *Market) putCampaign(c *Campaign) *Balances {
 		*m.campaigns.edit(i, m.edition) = row
 		m.dirty = true
 	}
-	return &m.balances[i>>chunkBits][i%chunkRows]
+	return m.balancesAt(i)
 }
 
 // campaign returns the row of a campaign, adding one on its first mention.
@@ -75,19 +75,10 @@ func (m *Market) campaign(c *Campaign) uint32 {
 	if i%chunkRows == 0 {
 		m.addBalances()
 	}
-	c.ID.AppendText(m.balances[i>>chunkBits][i%chunkRows].campaignID[:0])
+	c.ID.AppendText(m.balances[i>>chunkBits].ids[i%chunkRows].text[:0])
 	known[c.Ordinal] = i
 	m.dirty = true
 	return i
-}
-
-// addBalances allocates the balances of another chunk of campaigns.
-func (m *Market) addBalances() {
-	chunk := make([]Balances, chunkRows)
-	for i := range chunk {
-		chunk[i].pacing.Store(PacingOpen)
-	}
-	m.balances = append(m.balances, chunk)
 }
 
 // campaignOf returns the row of a campaign, 0 if PutCampaign was never called for it.

@@ -26,8 +26,10 @@ import (
 type Market struct {
 	view      atomic.Pointer[View]
 	exposures atomic.Pointer[exposureCounts] // Nil before the first exposure.
-	seed      uint64
-	hash      func(seed uint64, text []byte) uint64
+	// servingNodes is shared by all views.
+	servingNodes atomic.Uint32
+	seed         uint64
+	hash         func(seed uint64, text []byte) uint64
 
 	mu      sync.Mutex
 	edition uint64 // Number of the view being built.
@@ -36,6 +38,7 @@ type Market struct {
 	treeDirty bool
 
 	markets  []*marketEntry // By ordinal.
+	traffic  []*traffic     // By ordinal.
 	texts    byteArena
 	products struct {
 		rows[ProductRow]
@@ -51,7 +54,7 @@ type Market struct {
 	}
 	walk          []uint32 // Categories in depth-first order.
 	campaigns     rows[CampaignRow]
-	balances      [][]Balances
+	balances      []*balanceChunk
 	byGroup       [][]uint32        // Campaign rows by group and ordinal.
 	vendors       map[string]uint32 // By marketplace and id.
 	vendorIDs     []Text            // The ids of vendors, by number.
@@ -76,6 +79,7 @@ type marketEntry struct {
 	Marketplace
 	ownDemand []byte
 	floors    []Floor
+	traffic   *traffic
 }
 
 // Floor is a reserve rule whose category has been looked up.
@@ -117,7 +121,7 @@ func (m *Market) PutMarketplace(p *Marketplace) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	entry := &marketEntry{Marketplace: *p}
+	entry := &marketEntry{Marketplace: *p, traffic: m.trafficOf(p.Ordinal)}
 	entry.ExternalDemand.Sources = slices.Clone(p.ExternalDemand.Sources)
 	entry.ownDemand = []byte(p.ExternalDemand.OwnValue)
 	entry.Reserves = slices.Clone(p.Reserves)
@@ -191,6 +195,7 @@ func (m *Market) build() *View {
 		walk:          m.walk,
 		campaigns:     m.campaigns.freeze(),
 		balances:      m.balances,
+		servingNodes:  &m.servingNodes,
 		bids:          m.bids.chunks,
 		terms:         m.campaignTerms.freeze(),
 		vendorIDs:     m.vendorIDs,

@@ -57,8 +57,8 @@ func campaign(group ids.Group, ordinal uint32) *market.Campaign {
 
 func put(m *market.Market, c *market.Campaign) *market.Campaign {
 	slot := m.PutCampaign(c)
-	slot.BudgetLeft.Store(1)
-	slot.WalletBalance.Store(1)
+	slot.BudgetLeft.Store(1 << 40)
+	slot.WalletBalance.Store(1 << 40)
 	return c
 }
 

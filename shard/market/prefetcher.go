@@ -1,6 +1,10 @@
 package market
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+)
 
 // Prefetcher collects addresses that will be read soon and prefetches their cache lines together. Following an id from
 // the table to product, bid and campaign waits for one cache line after the other. With a prefetch, the lines of many
@@ -45,6 +49,9 @@ func (a *Prefetcher) AddTags(v *View, hash uint64) {
 
 // AddProduct adds the row of a product.
 func (a *Prefetcher) AddProduct(v *View, row uint32) { a.add(unsafe.Pointer(v.products.at(row))) }
+
+// AddCampaignText adds what View.CampaignText returned.
+func (a *Prefetcher) AddCampaignText(text *[ids.TextLen]byte) { a.add(unsafe.Pointer(text)) }
 
 // AddFirstBid adds everything that decides whether the first bid of a product competes and that is written if it wins:
 // the bid, its campaign, the campaign's balances, and the product's id.

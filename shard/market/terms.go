@@ -56,8 +56,8 @@ func (v *View) Terms(campaign uint32) *CampaignTerms { return *v.terms.at(campai
 
 // PacingState is the pacing of a campaign, in one word that auctions read. The high half is the probability that the
 // campaign competes, in units of 1/2^32, with all ones for always. The low half is the factor of the bid, in units of
-// 1/2^31. 0 stops the campaign. Its address stays valid until the process ends. It is PacingOpen until the pacing
-// controller stores another value.
+// 1/2^31; a factor above 1 counts as 1. 0 stops the campaign. It is PacingOpen until the pacing controller stores another
+// value.
 type PacingState struct{ atomic.Uint64 }
 
 // PacingOpen lets every bid compete unchanged.
@@ -68,19 +68,3 @@ const (
 	PacingAlways   = 1<<32 - 1
 	PacingUnshaded = 1 << 31
 )
-
-// PacingState returns the pacing state of a campaign.
-func (v *View) PacingState(campaign uint32) *PacingState { return &v.Balances(campaign).pacing }
-
-// PacingStateOf returns the pacing state of a campaign by group and ordinal, for the pacing controller. It returns nil
-// when PutCampaign was never called for the campaign.
-func (m *Market) PacingStateOf(c *Campaign) *PacingState {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	i := m.campaignOf(c)
-	if i == 0 {
-		return nil
-	}
-	return &m.balances[i>>chunkBits][i%chunkRows].pacing
-}

@@ -1,9 +1,6 @@
 package market
 
 import (
-	"sync/atomic"
-	"unsafe"
-
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -240,21 +237,6 @@ type Trigger struct {
 	// Words are the words of a keyword as the vendor sent them, for display. Auctions read Value.
 	Words []string
 }
-
-// Balances holds the balances of one campaign, and what every auction reads together with them, in one cache line that
-// no other campaign shares.
-//
-// INVARIANT: only the applier of the campaign's Raft group stores balances and click rates; auctions only load them.
-type Balances struct {
-	BudgetLeft    atomic.Int64 // Budget left in this period, in micros; math.MaxInt64 without a budget.
-	WalletBalance atomic.Int64 // Wallet balance in micros; math.MaxInt64 in billing mode post.
-	pacing        PacingState
-	campaignID    [ids.TextLen]byte // The campaign's id as text. It never changes.
-	// Click is the predicted number of clicks per impression, in units of 1/2^32 and below one half; 0: no prediction yet.
-	ClickRate atomic.Uint32
-}
-
-const _ = -(unsafe.Sizeof(Balances{}) ^ 64) // The build fails when the size is not one cache line.
 
 // Feed receives from the replicated machines what auctions read. The calls of one Raft group come from one goroutine;
 // different groups may call at the same time. Nothing fed is visible to auctions before Publish.

@@ -2,9 +2,9 @@ package market
 
 import (
 	"bytes"
+	"sync/atomic"
 
 	"github.com/gavel-ads/gavel/shard/h3"
-	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 // View is the immutable state of the market at one publication. Any number of goroutines may read it.
@@ -22,7 +22,8 @@ type View struct {
 	locations     frozen[locationRow]
 	walk          []uint32
 	campaigns     frozen[CampaignRow]
-	balances      [][]Balances
+	balances      []*balanceChunk
+	servingNodes  *atomic.Uint32
 	terms         frozen[*CampaignTerms]
 	vendorIDs     []Text
 	segments      frozen[segmentRow]
@@ -110,14 +111,6 @@ func (v *View) Bids(r *ProductRow) []BidRow { return bidsAt(v.bids, r.block, r.B
 
 // Campaign returns a campaign's row.
 func (v *View) Campaign(row uint32) *CampaignRow { return v.campaigns.at(row) }
-
-// Balances returns the balances of the campaign at a row.
-func (v *View) Balances(row uint32) *Balances { return &v.balances[row>>chunkBits][row%chunkRows] }
-
-// CampaignText returns a campaign's id as text.
-func (v *View) CampaignText(row uint32) *[ids.TextLen]byte {
-	return &v.Balances(row).campaignID
-}
 
 // HasAttribute reports whether a product's metadata contains the "key:value" with that hash.
 func (v *View) HasAttribute(r *ProductRow, hash uint64) bool {

@@ -42,6 +42,9 @@ func (m *Market) WhatIfView(s *WhatIf) *View {
 	balances := m.putCampaign(&c)
 	balances.BudgetLeft.Store(math.MaxInt64)
 	balances.WalletBalance.Store(math.MaxInt64)
+	balances.Hold.Store(0)
+	balances.WalletHold.Store(0)
+	balances.Pacing.Store(PacingOpen)
 	for i := range s.Bids {
 		b := s.Bids[i]
 		b.Ordinal = uint32(i) + 1 // At most 5,000.

@@ -22,7 +22,9 @@ func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decisi
 	if word == Stopped || plan.Mode != Unlimited && l.left <= 0 {
 		pass = 0
 	}
-	s.count(float64(auctions), pass, multiplier)
+	if plan.active() {
+		s.count(float64(auctions), pass, multiplier)
+	}
 	return Decision{
 		Word:       word,
 		Hold:       money.Micros(math.Ceil(min(s.hold(), float64(money.MaxMicros)))),
@@ -32,8 +34,8 @@ func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decisi
 	}
 }
 
-// shade returns the probability to compete and the factor of the bids for an aggressiveness. Spend grows with the square of
-// the factor, so that below the floor the probability falls with the square.
+// shade returns the probability to compete and the factor of the bids for an aggressiveness. Spend grows with the
+// square of the factor, so that below the floor the probability falls with the square.
 func (p *Params) shade(aggressiveness float64) (pass, multiplier float64) {
 	if aggressiveness >= p.Floor {
 		return 1, aggressiveness
@@ -43,11 +45,12 @@ func (p *Params) shade(aggressiveness float64) (pass, multiplier float64) {
 
 // count adds to the means of the period. The mean factor is that of the auctions that were not skipped.
 func (s *State) count(auctions, pass, multiplier float64) {
-	if auctions <= 0 || s.seen <= 0 {
+	if auctions <= 0 {
 		return
 	}
-	s.skip = unit(s.skip + (1-pass-s.skip)*min(auctions/s.seen, 1))
-	if competed := s.seen * (1 - s.skip); competed > 0 {
+	s.counted += auctions
+	s.skip = unit(s.skip + (1-pass-s.skip)*(auctions/s.counted))
+	if competed := s.counted * (1 - s.skip); competed > 0 {
 		s.multiplier = unit(s.multiplier + (multiplier-s.multiplier)*min(auctions*pass/competed, 1))
 	}
 }
@@ -69,9 +72,9 @@ func (s *State) status(plan *Plan, l *limits) Status {
 		return LimitedByBudget
 	case plan.Mode == Fast:
 		return NotPaced
-	case s.seen > 0 && s.multiplier*s.multiplier*(1-s.skip)*wouldSpend < 1:
+	case s.counted > 0 && s.multiplier*s.multiplier*(1-s.skip)*wouldSpend < 1:
 		return LimitedByBudget
-	case s.seen > 0 && s.aggressiveness >= 1 && s.multiplier >= fullBid:
+	case s.aggressiveness >= 1 && s.multiplier >= fullBid:
 		return LimitedByBid
 	}
 	return OnPlan

@@ -11,12 +11,12 @@ import (
 var ErrUnreadable = errors.New("unreadable counters")
 
 // fields returns the counters in the order of their stored form. Append only.
-func (c *Counters) fields() [10]*int64 {
+func (c *Counters) fields() [11]*int64 {
 	return [...]*int64{
 		&c.Impressions, &c.ChargedImpressions, (*int64)(&c.SpentImpressions),
 		&c.Clicks, &c.ChargedClicks, (*int64)(&c.SpentClicks),
 		&c.Purchases, &c.PurchaseQuantity, (*int64)(&c.PurchaseAmount),
-		&c.Pageviews,
+		&c.Pageviews, (*int64)(&c.Overdelivery),
 	}
 }
 

@@ -21,6 +21,7 @@ type Counters struct {
 	PurchaseQuantity   int64
 	PurchaseAmount     money.Micros
 	Pageviews          int64
+	Overdelivery       money.Micros // Prices of interactions, as far as budget or wallet could not pay them.
 }
 
 // Add adds the counters of o to c.
@@ -35,4 +36,5 @@ func (c *Counters) Add(o *Counters) {
 	c.PurchaseQuantity += o.PurchaseQuantity
 	c.PurchaseAmount += o.PurchaseAmount
 	c.Pageviews += o.Pageviews
+	c.Overdelivery += o.Overdelivery
 }

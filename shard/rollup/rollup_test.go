@@ -10,7 +10,7 @@ func TestCountersReadBack(t *testing.T) {
 	for _, want := range []Counters{
 		{},
 		{Impressions: 1},
-		{Impressions: 1, ChargedImpressions: 2, SpentImpressions: 3, Clicks: 4, ChargedClicks: 5, SpentClicks: 6, Purchases: 7, PurchaseQuantity: -8, PurchaseAmount: money.MaxMicros, Pageviews: 9},
+		{Impressions: 1, ChargedImpressions: 2, SpentImpressions: 3, Clicks: 4, ChargedClicks: 5, SpentClicks: 6, Purchases: 7, PurchaseQuantity: -8, PurchaseAmount: money.MaxMicros, Pageviews: 9, Overdelivery: 10},
 	} {
 		stored := want.AppendTo(nil)
 		var got Counters
@@ -20,7 +20,7 @@ func TestCountersReadBack(t *testing.T) {
 		}
 	}
 	var c Counters
-	if c.Decode([]byte{0x80}) == nil || c.Decode(make([]byte, 11)) == nil {
+	if c.Decode([]byte{0x80}) == nil || c.Decode(make([]byte, 12)) == nil {
 		t.Error("damaged counters were read")
 	}
 }

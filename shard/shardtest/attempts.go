@@ -28,7 +28,7 @@ func (g *Generator) attempt(s Step) Step {
 	switch {
 	case c.Attempted, s.Result.Refusal == command.TooEarly, g.choose(4, "no attempt") == 0:
 		return s
-	case c.Op == command.OpEvents, c.Op == command.OpAdvance, c.Op == command.OpSetFeature:
+	case c.Op == command.OpEvents, c.Op == command.OpAdvance, c.Op == command.OpSetFeature, c.Op == command.OpPace:
 		return s
 	}
 	g.seq++

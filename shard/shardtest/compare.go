@@ -31,6 +31,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareAccounts(b, fail)
 	m.compareCatalog(b, fail)
 	m.compareNotices(b, fail)
+	m.comparePaces(r, b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}
@@ -54,6 +55,9 @@ func (m *Model) compareMoney(r *Replica, b shard.Queries, fail func(string, ...a
 			got.Money.Amount != c.Budget || got.Money.Period != c.PeriodNumber ||
 			!same(got.Money.Carried, onTop(&c.Carried)) || !same(got.Money.Saved, c.Carried.left()) {
 			fail("campaign %d spent %+v, not %v, %v of %v", c.Ordinal, got.Money, c.Spent, c.SpentTotal, c.Budget)
+		}
+		if !same(got.Money.Overdelivered, c.Overdelivered) || !same(got.Money.OverdeliveredTotal, c.OverdeliveredTotal) {
+			fail("campaign %d delivered %+v, not %v and %v", c.Ordinal, got.Money, c.Overdelivered, c.OverdeliveredTotal)
 		}
 		if bids, _ := b.Bids(c.Ordinal, 0, math.MaxInt); !reflect.DeepEqual(bids, c.LiveBids()) || got.BidCount != len(bids) {
 			fail("campaign %d has bids %+v, not %+v", c.Ordinal, bids, c.LiveBids())

@@ -15,7 +15,8 @@ import (
 type Feed struct {
 	Balances  map[ids.UUID]*market.Balances
 	Current   map[string]string // Everything put and not deleted, as text, by kind and id.
-	Exposures []string          // All exposures since the machine was opened, as text.
+	Counted   map[uint16]command.CountedReport
+	Exposures []string // All exposures since the machine was opened, as text.
 	Published int
 	pending   bool
 }
@@ -24,7 +25,7 @@ var _ shard.Feed = (*Feed)(nil)
 
 // NewFeed returns an empty feed.
 func NewFeed() *Feed {
-	return &Feed{Balances: make(map[ids.UUID]*market.Balances), Current: make(map[string]string)}
+	return &Feed{Balances: make(map[ids.UUID]*market.Balances), Current: make(map[string]string), Counted: make(map[uint16]command.CountedReport)}
 }
 
 // Pending reports whether something was put that was not published.
@@ -118,6 +119,16 @@ func (f *Feed) PutRecord(kind command.RecordKind, marketplace uint16, id string,
 		return
 	}
 	f.put(key, string(value))
+}
+
+// PutPeriods replaces the budget periods of a marketplace.
+func (f *Feed) PutPeriods(g ids.Group, p *command.Periods) {
+	f.Current[fmt.Sprint("periods ", g, " ", p.Marketplace)] = fmt.Sprintf("%+v", *p)
+}
+
+// PutCounted replaces the newest counted report of a node.
+func (f *Feed) PutCounted(_ ids.Group, r *command.CountedReport) {
+	f.Counted[r.Node] = *r
 }
 
 // PutSecrets replaces the secrets.

@@ -85,6 +85,7 @@ func (g *Generator) Step() Step {
 		g.advance, g.advance, g.marketplace, g.records, g.categories, g.products, g.remove, g.feature,
 		g.repeat, g.repeat, g.late,
 		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts, g.mark, g.forgetNotices,
+		g.pace, g.pace,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }

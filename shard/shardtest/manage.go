@@ -125,6 +125,7 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 	}
 	m.Wallets[w.ID] = w
 	c := &Campaign{Campaign: x.Campaign, Spent: new(big.Int), SpentTotal: new(big.Int), First: m.bids + 1}
+	c.Overdelivered, c.OverdeliveredTotal = new(big.Int), new(big.Int)
 	c.Ordinal = uint32(len(m.Campaigns) + 1)
 	c.Campaign.Wallet = w.ID
 	c.PeriodNumber, c.Carried = number(m.Periods[c.Marketplace], c.Period), m.carried(c)
@@ -306,8 +307,11 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 		c.Period = *p.Period
 		c.PeriodNumber, c.Carried = number(m.Periods[c.Marketplace], c.Period), m.carried(c)
 		if c.Period == market.Total {
-			c.Spent = new(big.Int).Set(c.SpentTotal)
+			c.Spent, c.Overdelivered = new(big.Int).Set(c.SpentTotal), new(big.Int).Set(c.OverdeliveredTotal)
 		}
+	}
+	if c.Status == market.Terminated {
+		c.Paced = nil
 	}
 	c.UpdatedMillis = m.Now
 	if c.Budget != budget || c.Spent.Cmp(spent) != 0 || c.PeriodNumber != period || c.Campaign.Wallet != payer {

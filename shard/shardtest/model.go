@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
@@ -34,6 +35,9 @@ type Model struct {
 	// UnknownMax is how many products outside the catalog are counted separately on a day of a marketplace.
 	UnknownMax int
 
+	PaceNumber uint64 // Of the last Pace.
+
+	counted map[uint16]counted // The newest counted reports, by node.
 	unknown map[unknownDay]map[string]bool
 	seen    map[seenKey]bool
 	adjusts map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
@@ -54,10 +58,13 @@ type Wallet struct {
 type Campaign struct {
 	market.Campaign
 	Spent, SpentTotal *big.Int
-	PeriodNumber      uint32
-	Carried           Carried
-	Bids              []*market.Bid // Deleted bids included.
-	First             uint32
+	// Overdelivered is what could not be charged in the period, and OverdeliveredTotal the same in all periods.
+	Overdelivered, OverdeliveredTotal *big.Int
+	Paced                             *command.Paced // Nil: never, or not any more.
+	PeriodNumber                      uint32
+	Carried                           Carried
+	Bids                              []*market.Bid // Deleted bids included.
+	First                             uint32
 }
 
 // Counted is one event that was counted.
@@ -65,7 +72,8 @@ type Counted struct {
 	Campaign ids.UUID // Zero: none.
 	Market   uint16
 	command.EventRecord
-	Charged *big.Int
+	Charged      *big.Int
+	Overdelivery money.Micros
 }
 
 // Line is one journal line.
@@ -110,6 +118,7 @@ func NewModel() *Model {
 		Wallets: make(map[ids.UUID]*Wallet), Transfers: make(map[ids.UUID]*Moved), Emptied: make(map[Emptying]bool), Records: make(map[Name]Record),
 		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product), Marks: make(map[Name]ids.UUID),
 		Notices: make(map[Noticed]string),
+		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
 	}
@@ -140,6 +149,9 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 		}
 	}
 	outcome := m.charge(c, &r, counted.Charged)
+	if c != nil {
+		counted.Overdelivery = m.overdeliver(c, outcome.Clipped)
+	}
 	switch {
 	case c != nil:
 		counted.Campaign = c.ID
@@ -242,6 +254,7 @@ func (m *Model) Advance(a *command.Advance) {
 			if n := number(now, c.Period); c.Marketplace == p.Marketplace && n > c.PeriodNumber {
 				c.PeriodNumber = n
 				spent := c.Spent
+				c.Overdelivered = new(big.Int)
 				if m.startDay(c, old.Month == now.Month) || spent.Sign() != 0 {
 					m.journalBudget(c)
 				}
@@ -280,6 +293,7 @@ func (m *Model) Count(id ids.UUID, marketplace uint16) (sum rollup.Counters) {
 		case event.Pageview:
 			one.Pageviews = 1
 		}
+		one.Overdelivery = e.Overdelivery
 		sum.Add(&one)
 	}
 	return sum

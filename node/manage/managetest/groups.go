@@ -50,6 +50,12 @@ func (f *feed) PutSecrets(s *command.Secrets) {
 	f.keyring.Store(bidid.NewKeyring(keys))
 }
 
+// PutPeriods and PutCounted receive what only the pacing controller uses.
+func (f *feed) PutPeriods(ids.Group, *command.Periods) {}
+
+// PutCounted does nothing.
+func (f *feed) PutCounted(ids.Group, *command.CountedReport) {}
+
 // groups are the state machines of all groups. LOCKS: mu guards them all.
 type groups struct {
 	ids.Topology

@@ -1,0 +1,297 @@
+package pacer
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
+)
+
+// fleet is a virtual cluster in a synctest bubble with one campaign: real stores, state machines, markets and Pacers.
+// Auctions are modelled: a node wins with its campaign in proportion to its load and to the square of the factor that the
+// pacing word asks for, and every win is charged in full three seconds later.
+type fleet struct {
+	t       *testing.T
+	c       *raftstoretest.Cluster
+	members []*member
+	params  pacing.Params
+	exact   bool // Pacers replicate every change.
+	events  atomic.Uint64
+	other   sync.WaitGroup // Commands on their way.
+	done    chan struct{}
+}
+
+// member is one node of the fleet over all runs of its process.
+type member struct {
+	f      *fleet
+	i      int
+	load   atomic.Int64 // Auctions a second that the campaign would win at its full bid.
+	wins   float64      // Fraction of a win so far.
+	won    atomic.Int64 // Micros, in this run of the process.
+	paused atomic.Bool
+	run    atomic.Pointer[run] // Nil while the process does not run.
+}
+
+// pause stops or resumes the auctions of a node.
+func (m *member) pause(paused bool) { m.paused.Store(paused) }
+
+// run is one run of a process.
+type run struct {
+	*market.Market
+	pacer   *Pacer
+	ages    *cluster.ReplicaAges
+	cluster *cluster.Cluster
+	store   *raftstore.Store
+	machine *shard.Machine
+	slot    atomic.Pointer[market.Balances]
+}
+
+const (
+	fleetMarket = 1
+	fleetCost   = 1_000 // Expected cost and price of a win, in micros.
+)
+
+var fleetCampaign = ids.UUID{0: 1, 15: byte(ids.ShardOf(ids.AccountOf(fleetMarket, "v")))}
+
+func (r *run) PutRecord(command.RecordKind, uint16, string, []byte) {}
+func (r *run) PutSecrets(*command.Secrets)                          {}
+func (r *run) PutPeriods(g ids.Group, p *command.Periods)           { r.pacer.PutPeriods(g, p) }
+func (r *run) PutCounted(g ids.Group, x *command.CountedReport)     { r.pacer.PutCounted(g, x) }
+func (r *run) Reset(g ids.Group, meta bool)                         { r.Market.Reset(g, meta); r.pacer.Reset(g) }
+func (r *run) Leader(g ids.Group) string                            { return r.store.Group(uint16(g)).Leader() }
+func (r *run) Members() int                                         { return len(r.store.Cluster().Nodes) }
+func (r *run) Send(ctx context.Context, node string, b []byte) error {
+	return r.store.SendReport(ctx, node, b)
+}
+
+func (r *run) PutCampaign(c *market.Campaign) *market.Balances {
+	b := r.Market.PutCampaign(c)
+	r.pacer.PutCampaign(c, b)
+	r.slot.Store(b)
+	return b
+}
+
+// newFleet starts a node for each load, and creates a campaign with a daily budget.
+func newFleet(t *testing.T, params pacing.Params, exact bool, budget money.Micros, loads ...int64) *fleet {
+	t.Helper()
+	f := &fleet{t: t, c: raftstoretest.NewCluster(t, 5, len(loads)), params: params, exact: exact, done: make(chan struct{})}
+	for i, load := range loads {
+		f.members = append(f.members, &member{f: f, i: i})
+		f.members[i].load.Store(load)
+	}
+	f.c.Configure = f.configure
+	var starts sync.WaitGroup
+	for i := range loads {
+		starts.Go(func() { f.start(i) })
+	}
+	starts.Wait()
+	now := time.Now().UnixMilli()
+	for _, cmd := range [][]byte{
+		command.AppendBootstrap(nil, now, &command.Bootstrap{
+			Marketplace: market.Marketplace{Ordinal: fleetMarket, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"},
+		}),
+		command.AppendSetFeature(nil, now, command.SetFeature{Level: command.LevelNewest}),
+		command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: ids.UUID{1}, Marketplace: fleetMarket, VendorID: "v", Amount: 1 << 50}),
+		command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: market.Campaign{
+			ID: fleetCampaign, Marketplace: fleetMarket, VendorID: "v", Name: "n", Active: true, Status: market.Approved, Charge: market.CPM, Budget: budget,
+		}}),
+	} {
+		f.propose(cmd)
+	}
+	for _, m := range f.members {
+		go m.serve()
+	}
+	return f
+}
+
+func (f *fleet) configure(i int, c *raftstore.Config) {
+	r := &run{Market: market.New(uint64(i)), ages: cluster.NewReplicaAges(ids.Topology{DataGroups: 1}, 3*time.Second, time.Now)}
+	r.pacer = New(Config{
+		Market: r.Market, Node: c.NodeID, Number: uint16(i), Now: time.Now, Zone: func(uint16) *time.Location { return time.UTC },
+		Params: func(uint16) *pacing.Params { return &f.params }, Log: slog.New(slog.DiscardHandler),
+	})
+	r.pacer.everyChange = f.exact
+	f.members[i].run.Store(r)
+	c.Machine = func(g uint16) raftstore.StateMachine {
+		r.machine = shard.New(ids.Group(g), true, r)
+		return r.ages.Machine(ids.Group(g), r.machine)
+	}
+	c.Noop = command.AppendNoop(nil, 0)
+	c.Report = func(_ context.Context, _ string, report []byte) error { return r.pacer.Receive(report) }
+	c.CommitTimeout = 50 * time.Millisecond
+	c.SnapshotInterval, c.SnapshotThreshold, c.TrailingLogs = 20*time.Second, 200, 100
+}
+
+// start starts a node and waits until it takes commands.
+func (f *fleet) start(i int) {
+	m := f.members[i]
+	if !f.c.Start(i, f.c.Seeds(len(f.members))) {
+		f.t.Errorf("node %d does not start", i)
+		return
+	}
+	r := m.run.Load()
+	r.store, _ = f.c.Store(i)
+	r.cluster = cluster.New(r.store, cluster.Options{
+		Topology: ids.Topology{DataGroups: 1}, Node: f.c.Nodes[i].ID, ReplicaAges: r.ages, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Periods: func(at time.Time) []command.Periods {
+			return []command.Periods{cluster.PeriodsAt(fleetMarket, at, time.UTC)}
+		},
+		Levels: cluster.Levels{Reached: func(g ids.Group) (level command.Level, err error) {
+			err = r.store.Group(uint16(g)).Read(func(state raftstore.Reader) error {
+				level = shard.Queries{R: state}.FeatureLevel()
+				return nil
+			})
+			return level, err
+		}},
+	})
+	if err := r.cluster.WaitReady(f.t.Context()); err != nil {
+		f.t.Error(err)
+	}
+	r.cluster.Start(context.Background())
+	r.pacer.Start(context.Background(), r.cluster, r, r.store.Epoch())
+	m.won.Store(0)
+}
+
+// kill ends the process of a node, as a power failure does.
+func (f *fleet) kill(i int) {
+	r := f.members[i].run.Swap(nil)
+	f.c.Crash(i)
+	r.pacer.Close()
+	r.cluster.Close()
+}
+
+// stop ends the fleet.
+func (f *fleet) stop() {
+	close(f.done)
+	f.other.Wait()
+	for i, m := range f.members {
+		if r := m.run.Swap(nil); r != nil {
+			r.pacer.Close()
+			r.cluster.Close()
+			f.c.Stop(i)
+		}
+	}
+	f.c.Wait()
+	time.Sleep(time.Minute) // For the last timers.
+	synctest.Wait()
+}
+
+// propose commits a command, through whichever node can.
+func (f *fleet) propose(cmd []byte) {
+	for {
+		for _, m := range f.members {
+			r := m.run.Load()
+			if r == nil || r.cluster == nil {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			_, err := r.cluster.Propose(ctx, 1, cmd)
+			cancel()
+			if err == nil {
+				return
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// serve runs the auctions of a node, ten rounds a second, until the fleet stops.
+func (m *member) serve() {
+	for round := 0; ; round++ {
+		select {
+		case <-m.f.done:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+		r := m.run.Load()
+		if r == nil || m.paused.Load() || r.slot.Load() == nil || r.View().Marketplace(fleetMarket) == nil {
+			continue
+		}
+		m.round(r)
+	}
+}
+
+func (m *member) round(r *run) {
+	b, v := r.slot.Load(), r.View()
+	v.CountAuctions(fleetMarket, market.Listing, 0, uint64(m.load.Load()*10))
+	var stale auction.Groups
+	pass, factor := pacing.Split(b.Pacing.Load())
+	if r.ages.Stale(time.Now(), &stale) {
+		return
+	}
+	n := 0
+	for m.wins += float64(m.load.Load()) / 10 * pass * factor * factor; m.wins >= 1; m.wins-- {
+		free := b.BudgetLeft.Load() - b.Hold.Load() - market.Claimed(v.ServingNodes(), b.Pending())
+		if free <= 0 {
+			continue
+		}
+		v.AddWin(1, fleetCost)
+		m.won.Add(fleetCost)
+		n++
+	}
+	if n > 0 {
+		m.f.charge(n)
+	}
+}
+
+// charge reports n impressions in three seconds.
+func (f *fleet) charge(n int) {
+	e := command.Events{Marketplace: fleetMarket}
+	for range n {
+		x := command.EventRecord{Kind: event.Impression, Charge: market.CPM, Campaign: 1, Bid: 1, Price: fleetCost}
+		binary.LittleEndian.PutUint64(x.Key[:], f.events.Add(1))
+		x.ChargeKey = x.Key
+		e.Records = append(e.Records, x)
+	}
+	f.other.Go(func() {
+		time.Sleep(3 * time.Second)
+		now := time.Now().UnixMilli()
+		for i := range e.Records {
+			x := &e.Records[i]
+			x.OccurredMillis, x.Bucket, x.Cell = now, event.BucketOf(now), event.BucketOf(now)*4
+		}
+		f.propose(command.AppendEvents(nil, now, &e))
+	})
+}
+
+// leader returns the node that leads, after waiting for one.
+func (f *fleet) leader() int {
+	for {
+		for i, m := range f.members {
+			if r := m.run.Load(); r != nil && r.cluster != nil && r.cluster.Leads(1) {
+				return i
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// state returns the campaign as a node has applied it.
+func (f *fleet) state(i int) (c shard.CampaignState, paced command.Paced) {
+	err := f.members[i].run.Load().cluster.Read(1, func(r raftstore.Reader) error {
+		q := shard.Queries{R: r}
+		c, _ = q.CampaignByOrdinal(1)
+		paced, _ = q.Paced(1)
+		return nil
+	})
+	if err != nil {
+		f.t.Error(err)
+	}
+	return c, paced
+}

@@ -1,0 +1,85 @@
+package pacer
+
+import (
+	"time"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
+)
+
+// calendar has the bounds of a marketplace's current budget periods. They follow from the numbers that the state machine
+// counts by, not from the clock: at midnight a leader may tick before the command that begins the new day.
+type calendar struct {
+	command.Periods
+	zone             *time.Location
+	day, week, month span
+	hour             int // The local hour of the week, from Monday 0:00.
+}
+
+// span is a time from start to end in Unix milliseconds.
+type span struct{ start, end int64 }
+
+func newCalendar(p command.Periods, zone *time.Location, now time.Time) calendar {
+	c := calendar{Periods: p, zone: zone}
+	zoneOf := offsets(zone)
+	noon := func(day uint32) int64 { // A moment of a local day in every zone and on days of 23 and 25 hours.
+		return time.Date(1970, 1, 1+int(day), 12, 0, 0, 0, zone).UnixMilli()
+	}
+	of := func(s pacing.Span, millis int64) span {
+		start, end := pacing.Bounds(s, zoneOf, millis)
+		return span{start, end}
+	}
+	c.day = of(pacing.Day, noon(p.Day))
+	c.week = of(pacing.Week, noon(p.Week*7-3)) // The Monday of the week; see command.Periods.
+	year, month := (p.Month-1)/12, (p.Month-1)%12+1
+	c.month = of(pacing.Month, time.Date(int(year), time.Month(month), 2, 12, 0, 0, 0, zone).UnixMilli())
+	local := now.In(zone)
+	c.hour = (int(local.Weekday())+6)%7*24 + local.Hour()
+	return c
+}
+
+// offsets returns the offsets of a zone from UTC.
+func offsets(zone *time.Location) pacing.Zone {
+	return func(utcSeconds int64) int64 {
+		_, seconds := time.Unix(utcSeconds, 0).In(zone).Zone()
+		return int64(seconds)
+	}
+}
+
+// plan returns the current budget period of a campaign, cut by its own start and end.
+func (c *calendar) plan(s *settings, now int64) pacing.Plan {
+	p := pacing.Plan{
+		Mode: pacing.Unlimited, WalletEmpty: s.balances.WalletBalance.Load() <= 0,
+		Paused: !s.active || now < s.start || s.end != 0 && now >= s.end || s.rests(c.hour),
+	}
+	if s.budget == 0 {
+		return p
+	}
+	p.Budget = s.budget
+	p.Spent = max(0, s.budget-money.Micros(s.balances.BudgetLeft.Load()))
+	var of span
+	switch s.period {
+	case market.Daily:
+		p.Mode, p.Period, of = pacing.Even, c.Day, c.day
+	case market.Weekly:
+		p.Mode, p.Period, of = pacing.Even, c.Week, c.week
+	case market.Monthly:
+		p.Mode, p.Period, of = pacing.Even, c.Month, c.month
+	default:
+		p.Mode = pacing.Fast
+		return p
+	}
+	p.StartMillis, p.EndMillis = max(of.start, s.start), of.end
+	if s.end != 0 {
+		p.EndMillis = min(p.EndMillis, s.end)
+	}
+	if s.period != market.Daily {
+		p.DayStartMillis, p.DayEndMillis = c.day.start, c.day.end
+	}
+	return p
+}
+
+// rests reports whether the campaign's schedule has no bids in an hour of the week.
+func (s *settings) rests(hour int) bool { return len(s.schedule) > hour && s.schedule[hour] == 0 }

@@ -1,0 +1,93 @@
+package pacer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/pacing"
+)
+
+func at(zone *time.Location, text string) int64 {
+	t, err := time.ParseInLocation("2006-01-02 15:04", text, zone)
+	if err != nil {
+		panic(err)
+	}
+	return t.UnixMilli()
+}
+
+// Plans have the bounds of the local day, week and month, on days of 23 and 25 hours too, cut by the campaign's dates.
+func TestPlansFollowTheCalendar(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, x := range []struct {
+		now, start, end, from, to string
+		period                    market.Period
+		hours                     int
+	}{
+		{"2026-11-23 13:00", "", "", "2026-11-23 00:00", "2026-11-24 00:00", market.Daily, 24},
+		{"2026-03-29 13:00", "", "", "2026-03-29 00:00", "2026-03-30 00:00", market.Daily, 23},
+		{"2026-10-25 01:00", "", "", "2026-10-25 00:00", "2026-10-26 00:00", market.Daily, 25},
+		{"2026-10-25 23:59", "", "", "2026-10-19 00:00", "2026-10-26 00:00", market.Weekly, 7*24 + 1},
+		{"2026-12-31 23:59", "", "", "2026-12-01 00:00", "2027-01-01 00:00", market.Monthly, 31 * 24},
+		{"2026-02-01 00:00", "", "", "2026-02-01 00:00", "2026-03-01 00:00", market.Monthly, 28 * 24},
+		{"2026-11-23 13:00", "2026-11-23 06:00", "2026-11-23 18:00", "2026-11-23 06:00", "2026-11-23 18:00", market.Daily, 12},
+	} {
+		now := time.UnixMilli(at(berlin, x.now))
+		var b market.Balances
+		b.BudgetLeft.Store(70)
+		b.WalletBalance.Store(1)
+		s := settings{balances: &b, period: x.period, budget: 100, active: true}
+		if x.start != "" {
+			s.start, s.end = at(berlin, x.start), at(berlin, x.end)
+		}
+		c := newCalendar(cluster.PeriodsAt(1, now, berlin), berlin, now)
+		p := c.plan(&s, now.UnixMilli())
+		if p.StartMillis != at(berlin, x.from) || p.EndMillis != at(berlin, x.to) || p.EndMillis-p.StartMillis != int64(x.hours)*3_600_000 {
+			t.Errorf("%s: from %s to %s", x.now, time.UnixMilli(p.StartMillis).In(berlin), time.UnixMilli(p.EndMillis).In(berlin))
+		}
+		if p.Mode != pacing.Even || p.Budget != 100 || p.Spent != 30 || p.Paused || p.WalletEmpty {
+			t.Errorf("%s: %+v", x.now, p)
+		}
+		if (p.DayEndMillis == 0) != (x.period == market.Daily) {
+			t.Errorf("%s: the day of %+v", x.now, p)
+		}
+	}
+}
+
+// A campaign is paused while anything but its money keeps it from competing.
+func TestPlansArePaused(t *testing.T) {
+	now := time.Date(2026, 11, 23, 13, 0, 0, 0, time.UTC) // A Monday.
+	c := newCalendar(cluster.PeriodsAt(1, now, time.UTC), time.UTC, now)
+	var b market.Balances
+	schedule := make([]uint16, market.ScheduleHours)
+	for i := range schedule {
+		schedule[i] = market.ScheduleOne
+	}
+	rests := append([]uint16(nil), schedule...)
+	rests[13] = 0
+	for name, x := range map[string]struct {
+		settings
+		paused bool
+	}{
+		"active":           {settings{active: true}, false},
+		"switched off":     {settings{}, true},
+		"not yet":          {settings{active: true, start: now.UnixMilli() + 1}, true},
+		"over":             {settings{active: true, end: now.UnixMilli()}, true},
+		"in its schedule":  {settings{active: true, schedule: schedule}, false},
+		"out of its hours": {settings{active: true, schedule: rests}, true},
+	} {
+		x.balances = &b
+		p := c.plan(&x.settings, now.UnixMilli())
+		if p.Paused != x.paused || p.Mode != pacing.Unlimited || !p.WalletEmpty {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	total := settings{balances: &b, active: true, budget: 5, period: market.Total}
+	if p := c.plan(&total, now.UnixMilli()); p.Mode != pacing.Fast || p.Spent != 5 {
+		t.Errorf("a total budget: %+v", p)
+	}
+}

@@ -1,0 +1,111 @@
+package auction
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// This file holds the gates budget and wallet. A campaign's room is what is left of its budget minus the hold, which is
+// the expected cost of the ads already served whose outcome is open. The hold comes from the leader of the group and is
+// a few seconds old, so the node also takes off its own wins since then, times the number of serving nodes
+// (market.Balances). The room of the wallet is computed alike. Of the wallet's other campaigns it takes off only the
+// hold: their wins of the last seconds are in balances of their own, which are not read here.
+
+// room is what the gates budget and wallet read of a campaign, in micros.
+type room struct {
+	left, hold         int64
+	wallet, walletHold int64
+	claimed            int64 // What this node's wins that hold may not include take off both.
+}
+
+// roomOf reads the room of a campaign. earlier is the expected cost of its wins in earlier auctions of the request,
+// which are not part of the balances yet.
+func (s *Scratch) roomOf(x *market.Balances, earlier uint64) room {
+	return room{
+		left: x.BudgetLeft.Load(), hold: x.Hold.Load(), wallet: x.WalletBalance.Load(), walletHold: x.WalletHold.Load(),
+		claimed: market.Claimed(s.nodes, x.Pending()+earlier),
+	}
+}
+
+// gate returns the first of the gates budget and wallet that a bid fails. When it passes both, it returns the largest
+// amount with which the bid may compete: what is left of budget and wallet, so that one more interaction can be paid in
+// full. What is left must be above the reserve price, like the bid.
+func (r *room) gate(charge market.ChargeType, floor uint64) (most uint64, lost Reason) {
+	switch {
+	case r.left <= r.hold+r.claimed || perUnit(r.left, charge) <= floor: // No sum overflows: a hold is at most money.MaxMicros.
+		return 0, Budget
+	case r.wallet <= r.walletHold+r.claimed || perUnit(r.wallet, charge) <= floor:
+		return 0, Wallet
+	}
+	return r.most(charge), passed
+}
+
+// most returns the largest amount with which a bid of a charge type may compete.
+func (r *room) most(charge market.ChargeType) uint64 { return perUnit(min(r.left, r.wallet), charge) }
+
+// perUnit returns the largest amount of a charge type of which one interaction costs at most left. An amount of CPM is
+// that of a thousand impressions.
+func perUnit(left int64, charge market.ChargeType) uint64 {
+	amount := uint64(max(left, 0)) // Not negative.
+	if charge == market.CPM {
+		hi, lo := bits.Mul64(amount, 1000)
+		if hi != 0 {
+			return math.MaxUint64
+		}
+		return lo
+	}
+	return amount
+}
+
+// gateRoom returns the first of the gates budget and wallet that a bid fails or, when it passes both, the largest amount
+// with which it may compete.
+func (s *Scratch) gateRoom(x *market.Balances, campaign uint32, charge market.ChargeType, floor uint64) (most uint64, lost Reason) {
+	r := s.roomOf(x, s.earlierCostOf(campaign))
+	return r.gate(charge, floor)
+}
+
+// earlierCostOf returns the expected cost of a campaign's wins in earlier auctions of the request.
+func (s *Scratch) earlierCostOf(campaign uint32) (cost uint64) {
+	for i := range s.earlier {
+		winners := s.earlier[i].Winners
+		for j := range winners {
+			if winners[j].campaign == campaign {
+				cost += uint64(winners[j].Expected) // Not negative.
+			}
+		}
+	}
+	return cost
+}
+
+// addCost adds the expected cost of a winner to that of the auctions so far.
+func (s *Scratch) addCost(expected uint64) {
+	s.cost = min(s.cost+expected, 1<<62) // The bound prevents an overflow.
+}
+
+// RecordWins adds the winners of an answered request to this node's own totals of their campaigns, which at once takes
+// their expected costs off the room that later auctions of this node see. It is called exactly once for each request
+// whose winners are shown, after its last Run, with the view and the results of that Run. It allocates nothing, does not
+// wait, and may be called concurrently.
+func RecordWins(v *market.View, res *Results) {
+	for i := range res.Results {
+		winners := res.Results[i].Winners
+		for j := range winners {
+			if w := &winners[j]; w.campaign != 0 {
+				v.AddWin(w.campaign, w.Expected)
+			}
+		}
+	}
+}
+
+// expectedCost returns the price times the probability that it is charged, in units of 1/2^32, rounded up and at least
+// one micro.
+func expectedCost(price, probability uint64) uint64 {
+	hi, lo := bits.Mul64(price, probability)
+	cost := hi<<32 | lo>>32
+	if lo<<32 != 0 {
+		cost++
+	}
+	return max(cost, 1)
+}
