@@ -134,7 +134,7 @@ func (f *fleet) configure(i int, c *raftstore.Config) {
 	}
 	c.Noop = command.AppendNoop(nil, 0)
 	c.Report = func(_ context.Context, _ string, report []byte) error { return r.pacer.Receive(report) }
-	c.CommitTimeout = 50 * time.Millisecond
+	c.CommitTimeout = 250 * time.Millisecond
 	c.SnapshotInterval, c.SnapshotThreshold, c.TrailingLogs = 20*time.Second, 200, 100
 }
 
@@ -237,7 +237,7 @@ func (m *member) round(r *run) {
 	}
 	n := 0
 	for m.wins += float64(m.load.Load()) / 10 * pass * factor * factor; m.wins >= 1; m.wins-- {
-		free := b.BudgetLeft.Load() - b.Hold.Load() - market.Claimed(v.ServingNodes(), b.Pending())
+		free := b.BudgetLeft.Load() - b.Hold.Load() - market.Claimed(uint64(v.ServingNodes()), b.Pending())
 		if free <= 0 {
 			continue
 		}

@@ -196,8 +196,9 @@ var (
 		example("pace", AppendPace, Pace{7, []CountedReport{{1, 2, 3}, {4, 5, 6}}, []Paced{
 			{
 				Campaign: 1, Word: market.PacingOpen, Hold: 2, Status: pacing.OnPlan, Memory: pacing.Memory{
-					AtMillis: 1, Period: 2, Aggressiveness: -3, Opening: -4, HoldFast: 6, HoldSlow: 7, WinRate: 8, Cost: 9,
-					Traffic: 10, Seen: 11, SeenHours: 12, Cap: 13, DayStartMillis: 14, DaySpent: 15, Skip: 16, Multiplier: 17,
+					AtMillis: 1, Period: 2, Aggressiveness: -3, Opening: -4, Steered: 5, HoldFast: 6, HoldSlow: 7, WinRate: 8,
+					Cost: 9, Traffic: 10, Seen: 11, SeenHours: 12, Cap: 13, DayStartMillis: 14, DaySpent: 15, Counted: 16,
+					Skip: 17, Multiplier: 18,
 				},
 			},
 			{Campaign: 3},

@@ -35,7 +35,7 @@ type Paced struct {
 	Memory   pacing.Memory // What the next leader continues from.
 }
 
-// BOUND: a Pace is at most PaceMax campaigns of at most 170 bytes and PaceNodesMax reports of 14 bytes.
+// BOUND: a Pace is at most PaceMax campaigns of at most 190 bytes and PaceNodesMax reports of 14 bytes.
 const (
 	PaceMax      = 4_096
 	PaceNodesMax = 256
@@ -64,18 +64,20 @@ var (
 		optional(1, "period", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Period }),
 		optional(2, "aggressiveness", i32, func(m *pacing.Memory) *int32 { return &m.Aggressiveness }),
 		optional(3, "opening", i32, func(m *pacing.Memory) *int32 { return &m.Opening }),
-		optional(4, "fast part of the hold", price, func(m *pacing.Memory) *money.Micros { return &m.HoldFast }),
-		optional(5, "slow part of the hold", price, func(m *pacing.Memory) *money.Micros { return &m.HoldSlow }),
-		optional(6, "win rate", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.WinRate }),
-		optional(7, "cost", price, func(m *pacing.Memory) *money.Micros { return &m.Cost }),
-		optional(8, "traffic", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Traffic }),
-		optional(9, "seen", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Seen }),
-		optional(10, "seen hours", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.SeenHours }),
-		optional(11, "cap", price, func(m *pacing.Memory) *money.Micros { return &m.Cap }),
-		optional(12, "start of the day", millis, func(m *pacing.Memory) *int64 { return &m.DayStartMillis }),
-		optional(13, "spent before the day", price, func(m *pacing.Memory) *money.Micros { return &m.DaySpent }),
-		optional(14, "skip", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Skip }),
-		optional(15, "multiplier", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Multiplier }),
+		optional(4, "steered", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Steered }),
+		optional(5, "fast part of the hold", price, func(m *pacing.Memory) *money.Micros { return &m.HoldFast }),
+		optional(6, "slow part of the hold", price, func(m *pacing.Memory) *money.Micros { return &m.HoldSlow }),
+		optional(7, "win rate", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.WinRate }),
+		optional(8, "cost", price, func(m *pacing.Memory) *money.Micros { return &m.Cost }),
+		optional(9, "traffic", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Traffic }),
+		optional(10, "seen", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Seen }),
+		optional(11, "seen hours", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.SeenHours }),
+		optional(12, "cap", price, func(m *pacing.Memory) *money.Micros { return &m.Cap }),
+		optional(13, "start of the day", millis, func(m *pacing.Memory) *int64 { return &m.DayStartMillis }),
+		optional(14, "spent before the day", price, func(m *pacing.Memory) *money.Micros { return &m.DaySpent }),
+		optional(15, "counted", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Counted }),
+		optional(16, "skip", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Skip }),
+		optional(17, "multiplier", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Multiplier }),
 	)
 )
 

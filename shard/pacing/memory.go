@@ -14,7 +14,8 @@ type Memory struct {
 	AtMillis       int64        // Time of the last tick; 0: none.
 	Period         uint32       // Plan.Period of the last tick.
 	Aggressiveness int32        // Logarithm of the aggressiveness, in units of 2^-24, at most 0.
-	Opening        int32        // The same an hour after the start of this period; OpeningUnknown before that.
+	Opening        int32        // The same after an hour of steering in this period; OpeningUnknown before that.
+	Steered        uint32       // Seconds of steering in this period, until the opening is known.
 	HoldFast       money.Micros // The part of the hold that is released at the pace of most clicks.
 	HoldSlow       money.Micros // The part that is released at the pace of late clicks.
 	WinRate        uint64       // Wins per second in units of 2^-32.
@@ -30,7 +31,7 @@ type Memory struct {
 	Multiplier     uint32       // Decision.Multiplier.
 }
 
-// OpeningUnknown is the value of Memory.Opening in the first hour of a period whose predecessor is not known.
+// OpeningUnknown is the value of Memory.Opening in the first hour of a period.
 const OpeningUnknown = 1
 
 // Units of Memory.
@@ -49,8 +50,8 @@ func (s *State) Memory() Memory {
 	return Memory{
 		AtMillis: s.at, Period: s.period,
 		Aggressiveness: int32(math.Round(math.Log(s.aggressiveness) * logUnit)),
-		Opening:        s.openingMemory(),
-		HoldFast:       micros(s.holdFast), HoldSlow: micros(s.holdSlow),
+		Opening:        s.openingMemory(), Steered: uint32(clamp(math.Round(s.steered), 0, math.MaxUint32)),
+		HoldFast: micros(s.holdFast), HoldSlow: micros(s.holdSlow),
 		WinRate: whole(s.winRate * rateUnit),
 		Cost:    micros(s.cost), Traffic: whole(s.traffic * trafficUnit),
 		Seen: whole(s.seen), SeenHours: whole(s.seenHours * hourUnit),
@@ -75,6 +76,7 @@ func Restore(m Memory) State {
 	s := State{
 		at: inRange(m.AtMillis), started: true, restored: true, period: m.Period,
 		aggressiveness: math.Exp(logOf(m.Aggressiveness)), opening: openingUnknown,
+		steered:  float64(m.Steered),
 		holdFast: amount(m.HoldFast), holdSlow: amount(m.HoldSlow),
 		winRate: float64(m.WinRate) / rateUnit,
 		cost:    amount(m.Cost), traffic: float64(m.Traffic) / trafficUnit,

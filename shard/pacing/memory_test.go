@@ -35,7 +35,7 @@ func TestRestoreContinues(t *testing.T) {
 // Memory and Restore are the inverse of each other, but for rounding, and carry every member.
 func TestMemoryCarriesEveryMember(t *testing.T) {
 	m := Memory{
-		AtMillis: 1, Period: 2, Aggressiveness: -3 << 20, Opening: -4 << 20, HoldFast: 5, HoldSlow: 6, WinRate: 7, Cost: 8,
+		AtMillis: 1, Period: 2, Aggressiveness: -3 << 20, Opening: -4 << 20, Steered: 18, HoldFast: 5, HoldSlow: 6, WinRate: 7, Cost: 8,
 		Traffic: 9, Seen: 10, SeenHours: 11, Cap: 12, DayStartMillis: 13, DaySpent: 14, Counted: 15, Skip: 16, Multiplier: 17,
 	}
 	v := reflect.ValueOf(m)

@@ -37,7 +37,8 @@ type Params struct {
 	EditGain float64
 	// DayCap bounds what a weekly, monthly or even total budget spends in a day, in multiples of the day's share.
 	DayCap float64
-	// OpeningSeconds after the start of a period its aggressiveness is remembered for the start of the next.
+	// OpeningSeconds is the time of steering after which the aggressiveness of a period is remembered for the start of
+	// the next.
 	OpeningSeconds float64
 
 	// PurchaseDelay is the distribution of the time from a click to its purchase, as a mixture of exponentials whose

@@ -43,8 +43,9 @@ type Plan struct {
 	Ceiling uint32
 
 	Mode Mode
-	// Paused says that the campaign cannot win for another reason than its budget: it is paused, not active yet, or
-	// over. Its hold decays, its aggressiveness is kept, and nothing is learned from its not spending.
+	// Paused says that the campaign cannot win for another reason than its budget: it is paused, not active yet, over, or
+	// its schedule has no bid in this hour (which its curve should know: Weights.During). Its hold decays, its
+	// aggressiveness is kept, and nothing is learned from its not spending.
 	Paused bool
 	// WalletEmpty says that the wallet has nothing left for the campaign. It acts like Paused and shows in the status.
 	WalletEmpty bool

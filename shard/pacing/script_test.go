@@ -79,7 +79,8 @@ type script struct {
 	state        State
 	decision     Decision
 
-	perHour  float64 // Expected cost of full bids in an average hour.
+	schedule [HoursOfWeek]bool // Hours in which the campaign competes, when the script has a schedule.
+	perHour  float64           // Expected cost of full bids in an average hour.
 	surge    float64
 	factor   float64 // Of full bids, by edits of the bid.
 	open     float64 // Expected cost of ads that are not clicked yet.
@@ -156,6 +157,13 @@ func (s *script) prepare() {
 	truth.Level = 1000 * 3600 << 8 // serve has 1,000 auctions in an average second.
 	window := func(w *Weights) *Curve { return NewCurve(w, s.zone, nil, s.begin-dayMillis, s.begin+Horizon) }
 	s.truth, s.known = window(&truth), window(&truth)
+	if s.text("schedule", "") != "" {
+		for hour := range s.schedule {
+			s.schedule[hour] = hour%24 >= int(s.number("schedule", 0)) && hour%24 < 17
+		}
+		own := truth.During(&s.schedule)
+		s.truth, s.known = window(&own), window(&own)
+	}
 	if s.text("curve", "known") == "uniform" {
 		s.known = Uniform()
 	}
@@ -219,6 +227,9 @@ func (s *script) step(now int64, at time.Duration) {
 	}
 	if start := s.text("start", ""); start != "" || s.text("end", "") != "" {
 		s.plan.Paused = now < s.plan.StartMillis || now >= s.plan.EndMillis
+	}
+	if _, hour := localHour(now/1000, s.zone); s.text("schedule", "") != "" {
+		s.plan.Paused = !s.schedule[hour]
 	}
 	for _, event := range s.events[at] {
 		name, value, _ := strings.Cut(event, " ")

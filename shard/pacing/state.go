@@ -17,7 +17,8 @@ type State struct {
 	period   uint32
 
 	aggressiveness float64 // e^Params.XMin to 1: the factor of the bids; below the floor also the probability to compete.
-	opening        float64 // The same an hour after the start of the period; openingUnknown before.
+	opening        float64 // The same after an hour of the period; openingUnknown before.
+	steered        float64 // Seconds of this period in which the campaign was steered, until the opening is known.
 
 	holdFast, holdSlow float64 // Expected cost of ads whose outcome is open, by the pace at which it is released.
 	winRate            float64 // Wins per second.
@@ -59,7 +60,7 @@ func (s *State) Tick(now int64, plan *Plan, served Served, curve *Curve, p *Para
 	s.edit(plan, &l, p)
 	if plan.Mode == Even && plan.active() && l.left > 0 && !resumed {
 		s.steer(dt, &served, &t, &l, p)
-		s.remember(now, plan, p)
+		s.remember(dt, p)
 	}
 	return s.decide(plan, served.Auctions, &l, p)
 }

@@ -30,7 +30,8 @@ func (s *State) begin(plan *Plan, p *Params) {
 			s.aggressiveness = s.opening
 		}
 		s.period, s.cap, s.opening = plan.Period, plan.cap(), openingUnknown
-		s.seen, s.seenHours, s.counted, s.skip, s.multiplier = 0, 0, 0, 0, 0
+		s.steered, s.seen, s.seenHours = 0, 0, 0
+		s.counted, s.skip, s.multiplier = 0, 0, 0
 		s.dayStart, s.daySpent = plan.DayStartMillis, 0
 	}
 	if s.dayStart != plan.DayStartMillis {
@@ -72,17 +73,26 @@ func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64
 	t.seconds = float64(end-start) / 1000
 	t.forecast = c.level * t.total
 	if now > start && last < end {
-		if t.forecast == 0 {
-			forget := decay(float64(now-last) / 1000 / p.UnknownMemory)
-			s.seen, s.seenHours = s.seen*forget, s.seenHours*forget
-		}
-		s.seen += float64(auctions)
-		s.seenHours += at - c.at(max(last, start))
+		s.see(float64(now-last)/1000, at-c.at(max(last, start)), auctions, t.forecast > 0, p)
 	}
 	if from, to := max(plan.DayStartMillis, start), min(plan.DayEndMillis, end); from < to {
 		dayBegin := c.at(from)
 		t.day, t.dayGone = c.at(to)-dayBegin, max(at-dayBegin, 0)
 	}
+}
+
+// see counts auctions over an interval of dt seconds to which the curve gives a weight of hours. Traffic of which the
+// curve expects nothing, such as that of hours in which the campaign does not compete, says nothing about the rest.
+func (s *State) see(dt, hours float64, auctions uint64, forecast bool, p *Params) {
+	if hours <= 0 {
+		return
+	}
+	if !forecast {
+		forget := decay(dt / p.UnknownMemory)
+		s.seen, s.seenHours = s.seen*forget, s.seenHours*forget
+	}
+	s.seen += float64(auctions)
+	s.seenHours += hours
 }
 
 // limits is what may still be spent, in micro-units.
@@ -186,8 +196,12 @@ func (p *Params) loop(winRate, planSeconds float64) float64 {
 }
 
 // remember keeps the aggressiveness of the period's beginning for the beginning of the next.
-func (s *State) remember(now int64, plan *Plan, p *Params) {
-	if s.opening == openingUnknown && float64(now-plan.StartMillis) >= 1000*p.OpeningSeconds {
+func (s *State) remember(dt float64, p *Params) {
+	if s.opening != openingUnknown {
+		return
+	}
+	s.steered += min(dt, gapMax)
+	if s.steered >= p.OpeningSeconds {
 		s.opening = s.aggressiveness
 	}
 }

@@ -116,6 +116,17 @@ func (t *Traffic) filled() (rates [HoursOfWeek]uint64, ok bool) {
 	return rates, true
 }
 
+// During returns the weights for a campaign that competes in some hours of the week only, by its schedule: the others
+// have weight 0, so that its budget is planned for its own hours. Such a campaign needs a curve of its own.
+func (w Weights) During(active *[HoursOfWeek]bool) Weights {
+	for hour, competes := range active {
+		if !competes {
+			w.Hours[hour] = 0
+		}
+	}
+	return w
+}
+
 // UniformWeights returns the weights of a marketplace of which nothing is known.
 func UniformWeights() (w Weights) {
 	for i := range w.Hours {
