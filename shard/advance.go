@@ -2,6 +2,7 @@ package shard
 
 import (
 	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -29,23 +30,48 @@ func (m *Machine) roll(p command.Periods) {
 	if t.periodsKnown && now == t.periods {
 		return
 	}
+	sameMonth := now.Month == t.periods.Month
 	t.periods, t.periodsKnown = now, true
 	m.put(keyPeriods(nil, p.Marketplace), command.AppendPeriods(nil, now))
 	if !m.data() {
 		return
 	}
 	for _, c := range m.campaigns {
-		spent := c.budget.Spent
-		if c.Marketplace != p.Marketplace || !c.budget.Roll(periodNumber(&now, c.Period)) {
-			continue
-		}
-		m.markDirty(c)
-		m.publishBalances(c)
-		if spent != 0 {
-			m.journalBudget(c)
+		if c.Marketplace == p.Marketplace {
+			m.rollBudget(c, &now, sameMonth)
 		}
 	}
 	m.feed.PutPeriods(m.group, &now)
+}
+
+// rollBudget starts a campaign's next budget period if it has been reached. A period that ends with nothing spent needs
+// no line in the journal, unless what is carried over changes or is counted anew.
+func (m *Machine) rollBudget(c *campaign, now *command.Periods, sameMonth bool) {
+	before, rolled := c.budget, false
+	if c.Period == market.Daily && m.tenant(c.Marketplace).carriesOver {
+		rolled = c.budget.RollOver(now.Day, sameMonth)
+	} else {
+		rolled = c.budget.Roll(periodNumber(now, c.Period))
+	}
+	if !rolled {
+		return
+	}
+	m.markDirty(c)
+	m.publishBalances(c)
+	anew := c.budget.Days <= 1 && (before.Carries() || c.budget.Carries())
+	if before.Spent != 0 || anew || before.Cap() != c.budget.Cap() || before.Carried != c.budget.Carried {
+		m.journalBudget(c)
+	}
+}
+
+// newBudget returns the budget of a new campaign, or of one whose period changes.
+func (m *Machine) newBudget(c *market.Campaign) ledger.Budget {
+	t := m.tenant(c.Marketplace)
+	b := ledger.Budget{Amount: c.Budget, Period: periodNumber(&t.periods, c.Period)}
+	if c.Period == market.Daily && t.carriesOver {
+		b.Days = 1
+	}
+	return b
 }
 
 // periodNumber returns the number of the current period of a kind. A total budget has a single period, number 0.

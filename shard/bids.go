@@ -35,6 +35,7 @@ func (m *Machine) addBid(c *campaign, b *market.Bid) {
 	key := appendU32(appendU32(nil, c.Ordinal), b.Ordinal)
 	m.put(keyBidID(nil, b.ID), key)
 	m.put(keyBid(nil, c.Ordinal, b.Ordinal), command.AppendBid(nil, b))
+	m.listExclusive(c, b)
 	m.feed.PutBid(&c.Campaign, b)
 	m.changed = true
 }
@@ -90,6 +91,9 @@ func (m *Machine) checkBids(c *campaign, bids []market.Bid) (first uint32, why c
 			if _, taken := m.get(keyBidID(nil, b.ID)); taken {
 				return 0, command.AlreadyExists, i // A bid of another campaign.
 			}
+			if m.isExclusiveBid(&c.Campaign, b) && m.hasRival(&c.Campaign, b.Target) {
+				return 0, command.AlreadyExists, i
+			}
 			alive++
 			if !fresh {
 				first, fresh = m.state.lastBid+1, true
@@ -133,6 +137,7 @@ func (m *Machine) replaceBid(c *campaign, old market.Bid, b *market.Bid) {
 func (m *Machine) storeBid(c *campaign, b *market.Bid) {
 	if b.Deleted {
 		c.bids--
+		m.listExclusive(c, b)
 	}
 	m.put(keyBid(nil, c.Ordinal, b.Ordinal), command.AppendBid(nil, b))
 	m.feed.PutBid(&c.Campaign, b)

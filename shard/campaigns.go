@@ -5,7 +5,6 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -44,9 +43,13 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 		return refused(why, index)
 	}
 
+	if index, found := m.firstRival(&c.Campaign, x.Bids); found {
+		return refused(command.AlreadyExists, index)
+	}
+
 	m.state.lastCampaign++
 	c.Ordinal, c.Group, c.wallet, c.Campaign.Wallet = m.state.lastCampaign, m.group, w, w.ID
-	c.budget = ledger.Budget{Amount: c.Budget, Period: periodNumber(&m.tenant(c.Marketplace).periods, c.Period)}
+	c.budget = m.newBudget(&c.Campaign)
 	c.firstBid = m.state.lastBid + 1
 	if m.wallets[w.ID] == nil {
 		m.saveWallet(w)
@@ -106,7 +109,10 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	if why := m.allowed(c, p); why != command.Done {
 		return refused(why, 0)
 	}
-	before, wallet := c.budget, c.wallet
+	if m.patchMakesRivals(c, p) {
+		return refused(command.AlreadyExists, 0)
+	}
+	before, wallet, target := c.budget, c.wallet, c.TargetROASMilli
 	if p.Wallet != nil {
 		if why := m.changeWallet(c, *p.Wallet); why != command.Done {
 			return refused(why, 0)
@@ -125,6 +131,11 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	}
 	m.storeCampaign(c)
 	c.balances = m.feed.PutCampaign(&c.Campaign)
+	if c.TargetROASMilli != target && c.Type == market.Autobidding {
+		for _, b := range m.bidsOf(c) { // Their base bids follow the target.
+			m.feed.PutBid(&c.Campaign, &b)
+		}
+	}
 	m.changed = true
 	m.publishBalances(c)
 	if c.Status == market.Terminated {
@@ -175,7 +186,8 @@ func (m *Machine) changeWallet(c *campaign, id ids.UUID) command.Refusal {
 // twice.
 func (m *Machine) changePeriod(c *campaign, kind market.Period) {
 	c.Period = kind
-	c.budget.Period = periodNumber(&m.tenant(c.Marketplace).periods, kind)
+	fresh := m.newBudget(&c.Campaign)
+	c.budget.Period, c.budget.Carryover = fresh.Period, fresh.Carryover
 	if kind == market.Total {
 		c.budget.Spent, c.budget.Overdelivered = c.budget.SpentTotal, c.budget.OverdeliveredTotal
 	}

@@ -7,7 +7,11 @@ import (
 
 // setFeature raises the feature level. REQUIRES: this binary knows the level; Apply has panicked otherwise.
 func (m *Machine) setFeature(s *command.SetFeature) command.Result {
+	before := m.state.level
 	m.state.level = max(m.state.level, s.Level)
+	if before < command.LevelPacing && m.state.level >= command.LevelPacing {
+		m.listAllExclusive()
+	}
 	return command.Result{}
 }
 
@@ -19,6 +23,12 @@ func (m *Machine) journalBudget(c *campaign) {
 		Kind: ledger.BudgetInForce, Campaign: c.Ordinal, Bid: c.budget.Period, Key: c.ID, Wallet: c.Wallet,
 		Price: c.budget.Amount, Amount: c.budget.Spent,
 	})
+	if c.budget.Carries() {
+		m.journal(ledger.Line{
+			Kind: ledger.BudgetCarried, Campaign: c.Ordinal, Bid: c.budget.Month(m.tenant(c.Marketplace).periods.Month), Key: c.ID, Wallet: c.Wallet,
+			Price: c.budget.Carried, Amount: c.budget.Saved,
+		})
+	}
 }
 
 // journalBillingMode writes the billing mode of a marketplace into the journal.

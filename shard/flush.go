@@ -147,11 +147,17 @@ func appendBudget(dst []byte, b *ledger.Budget) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, b.Period)
 	dst = command.AppendMoney(dst, b.Spent)
 	dst = command.AppendMoney(dst, b.SpentTotal)
-	if b.OverdeliveredTotal == 0 { // Always before command.LevelPacing.
+	if b.OverdeliveredTotal == 0 && !b.Carries() { // Always before command.LevelPacing.
 		return dst
 	}
 	dst = command.AppendMoney(dst, b.Overdelivered)
-	return command.AppendMoney(dst, b.OverdeliveredTotal)
+	dst = command.AppendMoney(dst, b.OverdeliveredTotal)
+	if !b.Carries() {
+		return dst
+	}
+	dst = append(dst, b.Days)
+	dst = command.AppendMoney(dst, b.Carried)
+	return command.AppendMoney(dst, b.Saved)
 }
 
 func readBudget(b []byte) (ledger.Budget, error) {
@@ -159,6 +165,9 @@ func readBudget(b []byte) (ledger.Budget, error) {
 	budget := ledger.Budget{Amount: d.Price(), Period: d.U32(), Spent: d.Price(), SpentTotal: d.Price()}
 	if d.More() {
 		budget.Overdelivered, budget.OverdeliveredTotal = d.Price(), d.Price()
+	}
+	if d.More() {
+		budget.Carryover = ledger.Carryover{Days: d.U8(), Carried: d.Price(), Saved: d.Price()}
 	}
 	return budget, d.Err()
 }

@@ -55,7 +55,8 @@ const (
 	tableNotice         = 0x25 // marketplace u16, notice id -> value, until its delivery is stored (ForgetNotices).
 	tablePace           = 0x26 // campaign u32 -> command.Paced, the last decision of the pacing controller.
 	tablePaced          = 0x27 // -> number of the last Pace, and the reports that the holds contain.
-	tableEnd            = 0x28
+	tableExclusive      = 0x2c // marketplace u16, format u8, product -> bids of exclusive campaigns: campaign u32, bid u32 each.
+	tableEnd            = 0x2d
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -113,6 +114,10 @@ func appendNewest(dst []byte, c *market.Campaign) []byte {
 
 func keyExternalID(dst []byte, marketplace uint16, format market.AdFormat, id string) []byte {
 	return append(append(appendU16(append(dst, tableExternalID), marketplace), byte(format)), id...)
+}
+
+func keyExclusive(dst []byte, marketplace uint16, format market.AdFormat, product string) []byte {
+	return append(append(appendU16(append(dst, tableExclusive), marketplace), byte(format)), product...)
 }
 
 func keyBid(dst []byte, campaign, bid uint32) []byte {

@@ -153,7 +153,8 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 	case tableMarketplace:
 		var x market.Marketplace
 		d.Marketplace(&x)
-		m.tenant(x.Ordinal).postPaid = x.PostPaid
+		t := m.tenant(x.Ordinal)
+		t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
 		if m.meta {
 			m.feed.PutMarketplace(&x)
 		}

@@ -50,7 +50,7 @@ func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
 	m.put(key, command.AppendMarketplace(nil, x))
 	t := m.tenant(x.Ordinal)
 	modeChanged := t.postPaid != x.PostPaid
-	t.postPaid = x.PostPaid
+	t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
 	if modeChanged {
 		m.journalBillingMode(x.Ordinal)
 		for _, c := range m.campaigns {

@@ -131,6 +131,7 @@ type state struct {
 // tenant is what the machine keeps in memory of a marketplace.
 type tenant struct {
 	postPaid     bool
+	carriesOver  bool
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
 	noticeBytes  int  // Bytes of its stored notices.

@@ -22,7 +22,7 @@ func (b Queries) Verify() error {
 	a := verifier{
 		b: b, spent: make(map[uint32]money.Micros), clipped: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
 		deposited: make(map[ids.UUID]money.Micros), decided: make(map[[16]byte]ledger.Line),
-		budgets: make(map[uint32]ledger.Budget), moved: make(map[ids.UUID]money.Micros), legs: make(map[leg]bool),
+		budgets: make(map[uint32]ledger.Budget), carries: carryChecks{months: make(map[uint32]uint32)}, moved: make(map[ids.UUID]money.Micros), legs: make(map[leg]bool),
 	}
 	for _, check := range []func() error{a.verifyJournal, a.verifyCampaigns, a.verifyWallets, a.verifyDecisions} {
 		if err := check(); err != nil {
@@ -43,6 +43,7 @@ type verifier struct {
 	pendingLeg  ledger.Line              // The first leg of a transfer whose second leg must be the next line; zero otherwise.
 	decided     map[[16]byte]ledger.Line // The charge decisions, by charge key.
 	budgets     map[uint32]ledger.Budget // The budgets in force, by campaign, as far as the journal records them.
+	carries     carryChecks
 }
 
 // leg names one side of a transfer.
@@ -88,8 +89,11 @@ func (a *verifier) verifyLine(l *ledger.Line) error {
 		a.deposited[l.Wallet] += l.Amount
 		return nil
 	case ledger.BudgetInForce:
-		a.budgets[l.Campaign] = ledger.Budget{Amount: l.Price, Spent: l.Amount}
+		a.carries.replaced, a.carries.after = a.budgets[l.Campaign], l.Seq
+		a.budgets[l.Campaign] = ledger.Budget{Amount: l.Price, Period: l.Bid, Spent: l.Amount}
 		return nil
+	case ledger.BudgetCarried:
+		return a.verifyCarried(l)
 	case ledger.BillingMode:
 		return nil
 	case ledger.ClickCharge, ledger.ImpressionCharge:
@@ -150,6 +154,8 @@ func (a *verifier) verifyCampaigns() (err error) {
 		switch reported := counted.SpentClicks + counted.SpentImpressions; {
 		case c.Money.SpentTotal != a.spent[ordinal]:
 			err = fmt.Errorf("campaign %s spent %d, its journal lines sum to %d", c.ID, c.Money.SpentTotal, a.spent[ordinal])
+		case c.Money.Carried != a.budgets[ordinal].Carried || c.Money.Carries() != a.budgets[ordinal].Carries():
+			err = fmt.Errorf("campaign %s carries over %d, its journal says %d", c.ID, c.Money.Carried, a.budgets[ordinal].Carried)
 		case c.Money.Spent < 0 || c.Money.Spent > c.Money.SpentTotal:
 			err = fmt.Errorf("campaign %s spent %d in this period, and %d in all periods", c.ID, c.Money.Spent, c.Money.SpentTotal)
 		case reported != c.Money.SpentTotal:

@@ -25,12 +25,13 @@ type Creator interface {
 
 // Draft is a campaign to create.
 type Draft struct {
-	// Campaign has the members without its id, times and group, which the store sets; EndMillis and TargetROASMilli
-	// follow from End and TargetROAS.
+	// Campaign has the members without its id, times and group, which the store sets; EndMillis, TargetROASMilli and
+	// Pacing follow from End, TargetROAS and Pacing.
 	Campaign   market.Campaign
 	Bids       []market.Bid
-	End        *int64 // Unix milliseconds; nil: no end.
-	TargetROAS string // A decimal; empty: none.
+	End        *int64         // Unix milliseconds; nil: no end.
+	TargetROAS string         // A decimal; empty: none.
+	Pacing     *market.Pacing // How a total budget is spent; nil: as fast as possible.
 
 	// Malformed says that the entry point has found violations of rules of its own: the draft is then refused with
 	// *Invalid, which has the violations of the rules here as well, so that one answer lists all.
@@ -73,6 +74,12 @@ func (d *Draft) check(ctx context.Context, st Creator) error {
 	}
 	if d.End != nil {
 		d.Campaign.EndMillis = *d.End
+	}
+	if d.Campaign.Type == market.Exclusive {
+		d.Campaign.Price = market.FirstPrice // A sponsorship pays what it bids.
+	}
+	if d.Pacing != nil {
+		d.Campaign.Pacing = *d.Pacing
 	}
 	if d.TargetROAS != "" {
 		d.Campaign.TargetROASMilli, _ = thousandths(d.TargetROAS) // faults has accepted it.

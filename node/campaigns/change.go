@@ -57,6 +57,9 @@ func (c *Changes) check(ctx context.Context, st store.Tenant, now *store.Campaig
 	if p.Status != nil {
 		p.StatusUpdatedBy = &c.By
 	}
+	if p.Period != nil && *p.Period != market.Total && now.Pacing != market.PacingFast {
+		p.Pacing = new(market.PacingFast) // The choice ends with the total budget.
+	}
 	if c.Complete == nil {
 		return &p, nil
 	}

@@ -99,6 +99,14 @@ func createCases() []entryCase {
 		create("budget of a text", members{"budget": `"1000"`}, "int_type budget"),
 		create("budget missing", members{"budget": "-", "period": `"daily"`}, "missing budget"),
 
+		create("spread evenly", members{"period": `"total"`, "pacing": `"even"`, "end": `"2026-05-01T00:00:00Z"`}, accepted),
+		create("spread evenly without an end", members{"period": `"total"`, "pacing": `"even"`}, "value_error pacing"),
+		create("a day spread evenly", members{"pacing": `"even"`, "end": `"2026-05-01T00:00:00Z"`}, "value_error pacing"),
+		create("as soon as possible", members{"period": `"total"`, "pacing": `"asap"`}, accepted),
+		create("a month as soon as possible", members{"period": `"monthly"`, "pacing": `"asap"`}, "value_error pacing"),
+		create("pacing of another word", members{"period": `"total"`, "pacing": `"slow"`}, "enum pacing"),
+		create("pacing null", members{"pacing": "null"}, accepted),
+
 		create("end after start", members{"end": `"2026-05-01T00:00:00Z"`}, accepted),
 		create("end null", members{"end": "null"}, accepted),
 		create("end before start", members{"end": `"2026-03-31T23:59:59Z"`}, "value_error end"),
@@ -140,6 +148,14 @@ func createCases() []entryCase {
 		create("switched off", members{"active": "false"}, accepted),
 		create("wallet of nobody", members{"wallet": `"00000000-0000-7000-8000-000000000001"`}, "resource_not_found"),
 
+		create("exclusive", members{"type": `"exclusive"`}, accepted),
+		create("exclusive, own price", members{"type": `"exclusive"`, "price": `"first"`}, accepted),
+		create("exclusive, second price", members{"type": `"exclusive"`, "price": `"second"`}, "value_error price"),
+		create("exclusive beside another", members{"type": `"exclusive"`}, "already_exists").after(sponsored(nil)),
+		create("exclusive after another", members{"type": `"exclusive"`, "start": `"2026-06-17T09:30:00Z"`}, accepted).after(sponsored(nil)),
+		create("exclusive beside a rejected one", members{"type": `"exclusive"`}, accepted).after(sponsored(rejected)),
+		create("manual beside an exclusive one", nil, accepted).after(sponsored(nil)),
+
 		create("more campaigns than the vendor may have", nil, "limit_exceeded").after(limited(store.Limits{VendorCampaigns: 1})),
 		create("more campaigns than the marketplace may have", nil, "limit_exceeded").after(limited(store.Limits{Campaigns: 1})),
 		create("more bids than the vendor may have", nil, "limit_exceeded").with(3).after(limited(store.Limits{VendorBids: 3})),
@@ -148,6 +164,12 @@ func createCases() []entryCase {
 
 func changeCases() []entryCase {
 	noBudget := func(c *market.Campaign) { c.Budget = 0 }
+	total := func(c *market.Campaign) { c.Period = market.Total }
+	endless := func(c *market.Campaign) { c.Period, c.EndMillis = market.Total, 0 }
+	even := func(c *market.Campaign) { c.Period, c.Pacing = market.Total, market.PacingEven }
+	exclusive := func(c *market.Campaign) { c.Type = market.Exclusive }
+	later := func(c *market.Campaign) { c.Type, c.StartMillis, c.EndMillis = market.Exclusive, c.EndMillis, 0 }
+	outside := func(c *market.Campaign) { c.Type, c.Status = market.Exclusive, market.Rejected }
 	purchases := func(c *market.Campaign) { c.Charge, c.Period = market.CPA, market.Total }
 	terminated := func(t *testing.T, w *managetest.Environment, seller string) {
 		st := w.Store.Tenant(managetest.Main)
@@ -175,6 +197,17 @@ func changeCases() []entryCase {
 		change("a budget where there is none", members{"budget": "5", "period": `"weekly"`}, accepted).in(noBudget),
 		change("a period where there is no budget", members{"period": `"weekly"`}, "missing budget").in(noBudget),
 
+		change("spread evenly", members{"pacing": `"even"`}, accepted).in(total),
+		change("spread evenly with a total", members{"pacing": `"even"`, "period": `"total"`}, accepted),
+		change("spread evenly without an end", members{"pacing": `"even"`}, "value_error pacing").in(endless),
+		change("spread evenly until an end", members{"pacing": `"even"`, "end": `"2026-05-01T00:00:00Z"`}, accepted).in(endless),
+		change("a day spread evenly", members{"pacing": `"even"`}, "value_error pacing"),
+		change("even to a day", members{"period": `"daily"`}, accepted).in(even),
+		change("even to a day spread evenly", members{"period": `"daily"`, "pacing": `"even"`}, "value_error pacing").in(even),
+		change("even to as soon as possible", members{"pacing": `"asap"`}, accepted).in(even),
+		change("even, another end", members{"end": `"2026-05-01T00:00:00Z"`}, accepted).in(even),
+		change("pacing where there is no budget", members{"pacing": `"even"`}, "value_error pacing").in(noBudget),
+
 		change("end", members{"end": `"2026-05-01T00:00:00Z"`}, accepted),
 		change("end before start", members{"end": `"2026-03-16T00:00:00Z"`}, "value_error end"),
 		change("end in 1970", members{"end": `"1970-01-01T00:00:00Z"`}, "value_error end"),
@@ -184,6 +217,12 @@ func changeCases() []entryCase {
 		change("pause", members{"active": "false"}, accepted),
 		change("activate", members{"active": "true"}, accepted).in(func(c *market.Campaign) { c.Active = false }),
 		change("return of four decimals", members{"roas": "2.0001"}, "value_error roas"),
+		change("second price", members{"price": `"second"`}, accepted),
+		change("exclusive, second price", members{"price": `"second"`}, "value_error price").in(exclusive),
+		change("exclusive, into the time of another", members{"start": `"2026-03-18T00:00:00Z"`}, "already_exists").in(later).after(sponsored(nil)),
+		change("exclusive, end in the time of another", members{"end": `"2026-10-01T00:00:00Z"`}, accepted).in(later).after(sponsored(nil)),
+		change("exclusive, approved beside another", members{"status": `"approved"`}, "already_exists").in(outside).after(sponsored(nil)),
+		change("exclusive, name beside another", members{"name": `"D"`}, accepted).in(outside).after(sponsored(nil)),
 		change("status rejected", members{"status": `"rejected"`}, accepted),
 		change("status back to pending", members{"status": `"pending"`}, "invalid_operation"),
 		change("status terminated", members{"status": `"terminated"`}, "enum status"),
@@ -215,6 +254,27 @@ func vendorCases() []entryCase {
 		change("deleted vendor, pause", members{"active": "false"}, accepted).after(deleted),
 		change("deleted vendor, name", members{"name": `"D"`}, accepted).after(deleted),
 		change("vendor that is back, activate", members{"active": "true"}, accepted).after(back),
+	}
+}
+
+func rejected(c *market.Campaign) { c.Status = market.Rejected }
+
+// sponsored makes an exclusive campaign until June for the product of the case, of another vendor, whose group need
+// not be the same.
+func sponsored(shape func(*market.Campaign)) func(*testing.T, *managetest.Environment, string) {
+	return func(t *testing.T, w *managetest.Environment, seller string) {
+		t.Helper()
+		x := market.Campaign{
+			VendorID: seller + "-rival", Name: "S", Type: market.Exclusive, Charge: market.CPC, Active: true, Status: market.Approved,
+			StartMillis: managetest.Start.UnixMilli(), EndMillis: managetest.Start.AddDate(0, 3, 0).UnixMilli(),
+		}
+		if shape != nil {
+			shape(&x)
+		}
+		bids := []market.Bid{{Target: seller + "-0", Amount: 1, Active: true}}
+		if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &x, bids); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -29,6 +29,8 @@ const (
 	StartDate
 	EndDate
 	TargetROAS
+	Pacing
+	Price
 )
 
 // Fault is a rule that a request breaks.
@@ -78,6 +80,7 @@ func (d *Draft) faults() (found []Fault) {
 	if d.End != nil && *d.End <= c.StartMillis {
 		found = append(found, Fault{EndDate, valueError, "must be after startDate"})
 	}
+	found = append(found, pacingFaults(d.Pacing, c, d.End != nil)...)
 	return append(found, roasFaults(d.TargetROAS)...)
 }
 
@@ -104,7 +107,27 @@ func (c *Changes) faults(now *market.Campaign) (found []Fault) {
 	if (p.Period != nil || p.Budget != nil) && now.Charge.NeedsTotal() && *cmp.Or(p.Period, &now.Period) != market.Total {
 		found = append(found, totalFault)
 	}
+	if p.Price != nil && *p.Price != market.FirstPrice && now.Type == market.Exclusive {
+		found = append(found, Fault{Price, valueError, "an exclusive campaign pays its own bid: must be first"})
+	}
+	after := *now
+	p.Change(&after)
+	found = append(found, pacingFaults(p.Pacing, &after, after.EndMillis != 0)...)
 	return append(found, roasFaults(c.TargetROAS)...)
+}
+
+// pacingFaults are the rules about how a budget is spent. Only a budget of type total leaves a choice: all others are
+// spread over their period. pacing is what a request asks for, nil if it asks for nothing.
+func pacingFaults(pacing *market.Pacing, c *market.Campaign, ends bool) []Fault {
+	switch {
+	case pacing == nil:
+		return nil
+	case c.Budget == 0 || c.Period != market.Total:
+		return []Fault{{Pacing, valueError, "needs a budget of type total; all others are spread over their period"}}
+	case *pacing == market.PacingEven && !ends:
+		return []Fault{{Pacing, valueError, "even needs an endDate, until which the budget is spread"}}
+	}
+	return nil
 }
 
 func roasFaults(text string) []Fault {

@@ -7,6 +7,7 @@ var (
 	Formats  = []string{"listing", "banner", "sponsored_brand"}
 	Periods  = []string{"daily", "weekly", "monthly", "total"}
 	Statuses = []string{"pending", "approved", "rejected", "terminated"}
+	Pacings  = []string{"asap", "even"}
 	Charges  = []string{"", "CPC", "CPM", "CPA"}
 )
 

@@ -130,7 +130,7 @@ func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 			target += " / " + c.VariationID
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.6g\t%s\t%s\n",
-			outcome, printable(target), printable(cmp.Or(c.VendorID, c.DemandSource)), cmp.Or(c.CampaignID, "external"), bidOf(c), c.ChargeType, c.Bid, c.Worth, c.Shaded, c.Competing,
+			outcome, printable(target), printable(cmp.Or(c.VendorID, c.DemandSource)), cmp.Or(c.CampaignID, "external"), bidOf(c), c.ChargeType, amountOf(c), c.Worth, c.Shaded, c.Competing,
 			c.Reserve, dash(c.Remaining), dash(c.Hold), dash(c.Wallet), dash(c.WalletHold), dash(c.Pending), c.Pacing, c.Draw, c.Quality, c.Score, dash(c.Price), dash(c.Needed))
 	}
 	_ = t.Flush() // Writing to the command's output failed; there is nowhere else to report that.
@@ -145,6 +145,14 @@ func bidOf(c *serving.Candidate) string {
 		return fmt.Sprintf("demandSources bid %d", *c.DemandBid)
 	}
 	return cmp.Or(c.BidID, "-")
+}
+
+// amountOf returns the bid and, where a target return may lower it, the bid amount.
+func amountOf(c *serving.Candidate) string {
+	if c.Ceiling == "" {
+		return c.Bid.String()
+	}
+	return c.Bid.String() + " of " + c.Ceiling.String()
 }
 
 // printable replaces control characters in names that clients chose, which could move the cursor of a terminal.

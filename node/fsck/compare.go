@@ -82,6 +82,9 @@ func (b *groupCheck) compareBudget(c *campaign) {
 	if !equal(s.amount, c.budget) {
 		b.problem(c.place(), "its budget is %d, the journal says %s", s.amount, c.budget)
 	}
+	if s.carried != c.carry.onTop {
+		b.problem(c.place(), "carries over %d, the journal says %d", s.carried, c.carry.onTop)
+	}
 	if !equal(s.spent, c.period) {
 		b.problem(c.place(), "spent %d in this period, its lines say %s", s.spent, c.period)
 	}

@@ -321,6 +321,12 @@ func TestFindsForgeries(t *testing.T) {
 			f.add(key, 57, 1)
 			f.relink(binary.BigEndian.Uint64([]byte(key[1:])))
 		}, "does not follow"},
+		"a day that carries over more than was left, chain forged": {func(f *forge) {
+			key := f.first(tableJournal, func(v []byte) bool { return v[8] == 10 })
+			f.add(key, 49, 1)
+			f.add(key, 57, 1)
+			f.relink(binary.BigEndian.Uint64([]byte(key[1:])))
+		}, "carries over"},
 		"a deposit repeated, chain forged": {func(f *forge) {
 			deposits := f.all(tableJournal, func(v []byte) bool { return v[8] == 3 })
 			first, second := f.get(deposits[0]), f.get(deposits[1])
@@ -378,7 +384,7 @@ func TestFindsForgeries(t *testing.T) {
 		}, "is stored with"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := newNode(t, 2, 1200, false) // Long enough to contain every kind of record, whatever the generator chooses.
+			n := newNode(t, 2, 1300, false) // Long enough to contain every kind of record, whatever the generator chooses.
 			n.edit(t, true, x.change)
 			r := n.audit(t)
 			found := false

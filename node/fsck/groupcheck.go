@@ -26,7 +26,7 @@ const (
 	tableJournal      = 0x1a
 	tableTransfer     = 0x1e
 	tableEntry        = 0x21
-	tableLast         = 0x24
+	tableLast         = 0x2c
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.
@@ -77,6 +77,9 @@ type campaign struct {
 	budget      *big.Int
 	number      uint32   // Number of the period.
 	payer       [16]byte // The wallet that the journal names.
+	carry       carry
+	before      carriedBudget // The budget before the last line with one.
+	budgetLine  uint64        // The number of that line.
 }
 
 type wallet struct {

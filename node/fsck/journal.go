@@ -44,6 +44,8 @@ func (b *groupCheck) checkLine(seq uint64, value []byte) {
 		}
 	case lineBudget:
 		b.followBudget(place, &l)
+	case lineCarried:
+		b.followCarried(place, &l)
 	case lineMode:
 		b.postPaid[uint16(l.bid)] = l.price != 0 // An ordinal has 16 bits.
 	default:
@@ -76,8 +78,8 @@ func (b *groupCheck) followCharge(place string, l *line) {
 		b.g.Unchecked++
 		return
 	}
-	if l.amount > 0 && c.budget.Sign() > 0 && c.period.Cmp(c.budget) > 0 {
-		b.problem(place, "OVERSPEND: campaign %s spent %s of a budget of %s", uuid(c.id), c.period, c.budget)
+	if limit := c.limit(); l.amount > 0 && c.budget.Sign() > 0 && c.period.Cmp(limit) > 0 {
+		b.problem(place, "OVERSPEND: campaign %s spent %s of a budget of %s", uuid(c.id), c.period, limit)
 	}
 	if l.amount > 0 && !b.postPaid[c.marketplace] && w.balance.Sign() < 0 {
 		b.problem(place, "OVERDRAFT: the charge brings prepaid wallet %s to %s", uuid(l.wallet), w.balance)
@@ -153,6 +155,8 @@ func (b *groupCheck) followBudget(place string, l *line) {
 	if w := b.wallets[l.wallet]; w == nil || w.vendor != c.vendor || w.marketplace != c.marketplace {
 		b.problem(place, "names %[2]s as payer of campaign %[1]s, which is not a wallet of its vendor", uuid(c.id), uuid(l.wallet))
 	}
+	c.before = carriedBudget{new(big.Int).Set(c.budget), new(big.Int).Set(c.period), c.number, c.carry}
+	c.budgetLine, c.carry = l.seq, carry{}
 	c.budgetKnown, c.number, c.payer = true, l.bid, l.wallet
 	c.budget.SetInt64(l.price)
 	c.period.SetInt64(l.amount)

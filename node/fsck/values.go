@@ -50,6 +50,7 @@ func readWallet(b []byte) (w storedWallet, ok bool) {
 
 type storedBudget struct {
 	amount, spent, total int64
+	carried              int64
 }
 
 func readBudget(b []byte) (s storedBudget, ok bool) {
@@ -57,6 +58,14 @@ func readBudget(b []byte) (s storedBudget, ok bool) {
 	s.amount = r.i64()
 	r.u32() // The number of the period, which the lines of the journal do not contain.
 	s.spent, s.total = r.i64(), r.i64()
+	if len(r.rest) > 0 {
+		r.i64() // Over-delivered in the period,
+		r.i64() // and in total.
+	}
+	if len(r.rest) > 0 {
+		r.u8() // The counted days of the month.
+		s.carried = r.i64()
+	}
 	return s, !r.bad
 }
 
@@ -130,6 +139,7 @@ const (
 	lineSent
 	lineReceived
 	lineReturned
+	lineCarried
 )
 
 // line is one line of the journal.

@@ -57,7 +57,8 @@ type Candidate struct {
 	ID           string      `json:"id"`
 	VariationID  string      `json:"variationID,omitempty"`
 	ChargeType   string      `json:"chargeType" enum:"CPC,CPM,CPA"`
-	Bid          json.Number `json:"bid"`
+	Bid          json.Number `json:"bid" doc:"With a target return the base bid, which follows from the target and the product's price."`
+	Ceiling      json.Number `json:"ceiling,omitempty" doc:"With a target return: the bid amount, which the base bid never exceeds."`
 	Worth        json.Number `json:"worth" doc:"The bid after the campaign's schedule and the user's segments."`
 	Shaded       json.Number `json:"shaded" doc:"The worth after pacing: not above it."`
 	Competing    json.Number `json:"competing" doc:"What the bid competes with: shaded, and at most what is left of budget and wallet for one interaction."`

@@ -10,11 +10,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // CreateCampaign stores a campaign with its bids and fills in ids, times, wallet and group. For a campaign that comes with an id, a
 // repeat changes nothing. *Limit means that the vendor or the marketplace has as many as it may have, ErrAlreadyExists that the
-// ExternalID is taken.
+// ExternalID is taken, ErrExclusiveTaken that another exclusive campaign has a product.
 func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 	now := t.now()
 	if c.ID.IsZero() {
@@ -26,6 +27,9 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 		c.Wallet = ids.DefaultWalletOf(t.marketplace, c.VendorID)
 	}
 	if err := t.checkExternalID(c); err != nil {
+		return err
+	}
+	if err := t.checkExclusive(c, bids); err != nil {
 		return err
 	}
 	release, err := t.reserve(c.VendorID, market.Usage{Campaigns: 1, Bids: len(bids)})
@@ -83,12 +87,19 @@ func (t Tenant) ChangeCampaign(
 		if err != nil {
 			return err
 		}
+		if err = t.checkExclusiveChange(ctx, &now, p); err != nil {
+			return err
+		}
 		merges, err := t.supportsMerge(t.groupOfCampaign(id))
 		if err != nil {
 			return err
 		}
 		if merges {
-			p.Expect = command.ExpectCampaign(&now.Campaign, dependentMembers(p))
+			plans, err := t.reached(t.groupOfCampaign(id), command.LevelPacing)
+			if err != nil {
+				return err
+			}
+			p.Expect = command.ExpectCampaign(&now.Campaign, dependentMembers(p, plans))
 		}
 		err = t.PatchCampaign(ctx, p)
 		if errors.Is(err, ErrWrongState) && now.Status != market.Terminated { // It was terminated in between, so change decides again.
@@ -100,7 +111,11 @@ func (t Tenant) ChangeCampaign(
 
 // dependentMembers returns the members whose present values a patch relies on, because a rule connects them with what it changes.
 // A new rule that connects members needs a line here. All other members are independent: changes of them hold in any order.
-func dependentMembers(p *command.PatchCampaign) (members command.Members) {
+// plans says that the group knows how total budgets are spent.
+func dependentMembers(p *command.PatchCampaign, plans bool) (members command.Members) {
+	if plans && (p.Period != nil || p.Pacing != nil) { // Only a total budget with an end is spread evenly.
+		members |= command.MembersPlan
+	}
 	if p.StartMillis != nil || p.EndMillis != nil { // The end must be after the start.
 		members |= command.MembersDates
 	}
@@ -139,6 +154,9 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 	defer release()
 	t.assignIDs(ctx, campaign, bids, t.now())
 	if repeated, err := t.findAdded(ctx, campaign, bids); repeated || err != nil {
+		return err
+	}
+	if err := t.checkExclusive(&c.Campaign, bids); err != nil {
 		return err
 	}
 	return t.putBids(ctx, campaign, bids)
@@ -255,19 +273,32 @@ func (t Tenant) Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, er
 	})
 }
 
-// BidIDs maps ordinals of a campaign's bids, deleted ones included, to their ids. Unknown ordinals are left out.
-func (t Tenant) BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]ids.UUID, error) {
+// NamedBid is what an explanation adds to a bid that an auction knows by its ordinal.
+type NamedBid struct {
+	ID      ids.UUID
+	Ceiling money.Micros // The amount of a bid whose campaign has a target return; 0: auctions know the amount.
+}
+
+// NamedBids maps ordinals of a campaign's bids, deleted ones included, to what they are called. Unknown ordinals are left
+// out.
+func (t Tenant) NamedBids(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]NamedBid, error) {
 	c, err := t.Campaign(ctx, campaign)
 	if err != nil {
 		return nil, err
 	}
-	return read(t, t.groupOfCampaign(campaign), func(b shard.Queries) map[uint32]ids.UUID {
-		names := make(map[uint32]ids.UUID, len(ordinals))
+	return read(t, t.groupOfCampaign(campaign), func(b shard.Queries) map[uint32]NamedBid {
+		all := make(map[uint32]NamedBid, len(ordinals))
 		for _, ordinal := range ordinals {
-			if bid, found := b.BidByOrdinal(c.Ordinal, ordinal); found {
-				names[ordinal] = bid.ID
+			bid, found := b.BidByOrdinal(c.Ordinal, ordinal)
+			if !found {
+				continue
 			}
+			x := NamedBid{ID: bid.ID}
+			if c.HasBase() {
+				x.Ceiling = bid.Amount
+			}
+			all[ordinal] = x
 		}
-		return names
+		return all
 	})
 }

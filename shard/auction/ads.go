@@ -86,7 +86,11 @@ func (s *Scratch) gateAd(h *hit, ad *market.Ad, b *market.BidRow, c *market.Camp
 	case s.a.Kind == SponsoredBrand && r != nil && !s.filtered(h, r):
 		return 0, FilterMismatch
 	}
-	return s.gateMoney(s.floorOf(c.Charge, r), b, c, terms)
+	amount, lost = s.gateMoney(s.floorOf(c.Charge, r), b, c, terms)
+	if lost == passed && s.exclusiveAd(ad, c) {
+		return 0, Exclusive
+	}
+	return amount, lost
 }
 
 // approved reports whether any asset of a banner may be shown.

@@ -23,7 +23,7 @@ type BidExplanation struct {
 	Reason Reason       // Set for a loser.
 
 	Charge          market.ChargeType
-	Amount          money.Micros // The bid amount.
+	Amount          money.Micros // The bid amount; with a target return the base bid, which is at most the bid amount.
 	Adjusted        money.Micros // The amount after the schedule and the multipliers of the user's segments.
 	Shaded          money.Micros // The amount after pacing.
 	Competing       money.Micros // The amount with which the bid competes: Shaded, and at most what is left.
@@ -45,7 +45,8 @@ type BidExplanation struct {
 	AgainstPrice         money.Micros
 	AgainstHi, AgainstLo uint64
 	// Needed is the smallest Amount with which the bid would have won if nothing else had changed. It is 0 when no amount
-	// would have won, and when it is not computed: for flights, and under a cap of winners per vendor.
+	// would have won, and when it is not computed: for flights, and under a cap of winners per vendor. It is a base bid
+	// if Amount is.
 	Needed money.Micros
 }
 

@@ -47,7 +47,8 @@ func (r *randomMarket) explain(t *testing.T, name string, v *market.View, tick *
 	}
 }
 
-// needed reports whether, in the model, the bid wins with the amount Needed and loses with one micro less.
+// needed reports whether, in the model, the bid wins with the amount Needed and loses with one micro less. The amount
+// of an autobidding campaign with a target return is its base bid.
 func (r *randomMarket) needed(q query, f *auction.BidExplanation, tick *auction.Params, seq uint64) bool {
 	for key, b := range r.bids {
 		c := r.campaigns[key.campaign]
@@ -58,7 +59,8 @@ func (r *randomMarket) needed(q query, f *auction.BidExplanation, tick *auction.
 			risen := b
 			risen.Amount = amount
 			r.bids[key] = risen
-			defer func() { r.bids[key] = b }()
+			r.raised = uint64(c.Group)<<32 | uint64(b.Ordinal)
+			defer func() { r.bids[key], r.raised = b, 0 }()
 			r.auction(q, tick, seq)
 			return r.winners[uint64(c.Group)<<32|uint64(b.Ordinal)]
 		}

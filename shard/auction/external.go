@@ -53,6 +53,8 @@ func (s *Scratch) gateExternal(h *hit, r *market.ProductRow, b *ExternalBid) Rea
 		return FilterMismatch
 	case h.quality == 0 || uint64(b.Amount) <= s.floorOf(market.CPC, r): // Amounts are positive.
 		return Reserve
+	case r.Flags&market.ProductExclusive != 0 && s.sponsored(h, r):
+		return Exclusive
 	}
 	return passed
 }

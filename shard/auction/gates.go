@@ -77,7 +77,11 @@ func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market
 	case h.quality == 0:
 		return 0, Reserve
 	}
-	return s.gateMoney(s.floorOf(c.Charge, r), b, c, terms)
+	amount, lost = s.gateMoney(s.floorOf(c.Charge, r), b, c, terms)
+	if lost == passed && s.exclusive(h, r, c) {
+		return 0, Exclusive
+	}
+	return amount, lost
 }
 
 // terms returns the targeting of a bid's campaign, nil when it has none.

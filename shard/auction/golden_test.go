@@ -124,6 +124,7 @@ func (s *script) put(words []string) {
 		s.m.PutProduct(1, &market.Product{
 			ID: words[1], Active: !o.has("inactive"), Quality: s.quality(o["quality"]), Categories: o.list("categories"),
 			Attributes: o.list("attributes"), Promotions: o.list("promotions"), Brand: o["brand"],
+			Price: s.amount("0" + o["price"]),
 		})
 	case "campaign":
 		s.putCampaign(words[1], parseOptions(words[2:]))
@@ -181,6 +182,8 @@ func (s *script) putCampaign(name string, o options) {
 	c.Charge = market.ChargeType(max(1, 1+slices.Index(charges, o["charge"])))
 	c.Format = market.AdFormat(max(0, slices.Index(formats, o["format"])))
 	s.putTerms(c, o)
+	c.Type = o["type"]
+	c.TargetROASMilli = uint32(s.amount("0"+o["roas"]) / 1000) // A script's.
 	if o["price"] == "first" {
 		c.Price = market.FirstPrice
 	}

@@ -27,6 +27,7 @@ type modelMarket struct {
 	exposures  frequencyCounts // The exposures of users to campaigns and bids.
 	stale      *auction.Groups
 	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
+	raised     uint64          // A bid, by group and ordinal, whose amount no target return lowers; 0: none.
 	nodes      uint32          // The number of serving nodes.
 	// earlier is the expected cost of each campaign's wins in the earlier auctions of the request.
 	earlier map[*campaign]money.Micros

@@ -61,12 +61,12 @@ func (w *modelMarket) auction(q query, t *auction.Params, seq uint64) outcome {
 		}
 		offers = append(offers, x)
 	}
-	offers = append(offers, w.external(q, seed, &o)...)
+	offers = append(offers, w.external(q, t, seed, &o)...)
 	w.rank(q, offers, &o)
 	return o
 }
 
-func (w *modelMarket) external(q query, seed uint64, o *outcome) (offers []*modelBid) {
+func (w *modelMarket) external(q query, t *auction.Params, seed uint64, o *outcome) (offers []*modelBid) {
 	for i, b := range q.external {
 		p, known := w.products[b.product]
 		if !known || !slices.Contains(q.products, b.product) {
@@ -81,6 +81,8 @@ func (w *modelMarket) external(q query, seed uint64, o *outcome) (offers []*mode
 			o.lost[auction.FilterMismatch]++
 		case quality.Sign() == 0 || b.amount <= floor:
 			o.lost[auction.Reserve]++
+		case w.sponsored(q, b.product, t):
+			o.lost[auction.Exclusive]++
 		default:
 			key := 1<<63 | uint64(i)
 			offers = append(offers, &modelBid{
@@ -290,7 +292,7 @@ func (w *modelMarket) price(x, next *modelBid) money.Micros {
 		return 0
 	}
 	price := x.amount
-	if x.owner.Price != market.FirstPrice {
+	if x.owner.Price != market.FirstPrice && x.owner.Type != market.Exclusive {
 		least := max(x.floor, money.PerMinor(w.settings.CurrencyExponent))
 		if next != nil {
 			worth, rest := new(big.Int).DivMod(next.score, x.weight, new(big.Int))

@@ -96,7 +96,42 @@ func (w *modelMarket) loses(q query, c *campaign, b *market.Bid, t *auction.Para
 	case w.bestQuality(q, b.Target).Sign() == 0:
 		return 0, auction.Reserve, true
 	}
-	return w.gateMoney(q, c, b, t, w.adjusted(c, b, hour, in))
+	amount, reason, lost = w.gateMoney(q, c, b, t, w.adjusted(c, b, hour, in))
+	if !lost && c.Type != market.Exclusive && product && w.sponsored(q, b.Target, t) {
+		return 0, auction.Exclusive, true
+	}
+	return amount, reason, lost
+}
+
+// sponsored reports whether an exclusive campaign with a bid on a product, at the place of the query if it has one, is
+// on and has the money that its bid offers.
+func (w *modelMarket) sponsored(q query, product string, t *auction.Params) bool {
+	hour := int((t.NowMillis + int64(t.OffsetSeconds)*1000) / 3_600_000 % (7 * 24))
+	hour = (hour + 3*24) % (7 * 24)
+	in := func(segment string) bool { return q.user != 0 && slices.Contains(w.segments[segment], q.user) }
+	for key, b := range w.bids {
+		c := w.campaigns[key.campaign]
+		switch {
+		case c.Type != market.Exclusive || c.Format != max(q.kind, auction.Listings).Format():
+			continue
+		case b.TargetType != market.TargetProduct || b.Target != product:
+			continue
+		case !c.Active || c.Status != market.Approved || c.Charge == market.CPA || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
+			continue
+		case t.NowMillis < c.StartMillis || c.EndMillis != 0 && t.NowMillis >= c.EndMillis:
+			continue
+		}
+		if isAd(q) {
+			if place, ok := w.place(q); !ok || b.Creative == nil || b.Creative.Place != place {
+				continue
+			}
+		}
+		_, why, lost := w.gateMoney(q, c, &b, t, w.adjusted(c, &b, hour, in))
+		if !lost || why == auction.Pacing || why == auction.Frequency {
+			return true
+		}
+	}
+	return false
 }
 
 // gateMoney returns the first gate of money, pacing and frequency that a bid of an adjusted amount fails.
@@ -196,7 +231,7 @@ func (w *modelMarket) floor(q query, charge market.ChargeType, b *market.Bid) mo
 }
 
 func (w *modelMarket) adjusted(c *campaign, b *market.Bid, hour int, in func(string) bool) money.Micros {
-	amount := big.NewInt(int64(b.Amount))
+	amount := w.baseBid(c, b)
 	scale := func(n, of int64) {
 		amount.Mul(amount, big.NewInt(n)).Div(amount, big.NewInt(of))
 		if limit := big.NewInt(int64(money.MaxMicros)); amount.Cmp(limit) > 0 {
@@ -214,6 +249,27 @@ func (w *modelMarket) adjusted(c *campaign, b *market.Bid, hour int, in func(str
 	}
 	scale(factor, 1_000_000)
 	return max(1, money.Micros(amount.Int64()))
+}
+
+// baseBid is what a bid of a campaign with a target return is worth for a click: a tenth of the product's price, because
+// 10 of 100 clicks are expected to buy, divided by the target; at most the amount, at least a micro.
+func (w *modelMarket) baseBid(c *campaign, b *market.Bid) *big.Int {
+	amount, price := big.NewInt(int64(b.Amount)), w.products[b.Target].Price
+	if c.Type != market.Autobidding || c.TargetROASMilli == 0 || c.Format != market.Listing || c.Charge != market.CPC || price == 0 {
+		return amount
+	}
+	if w.raised == uint64(c.Group)<<32|uint64(b.Ordinal) {
+		return amount
+	}
+	worth := new(big.Int).Mul(big.NewInt(int64(price)), big.NewInt((10*(1<<32)/100+1)*1000))
+	worth.Div(worth.Rsh(worth, 32), big.NewInt(int64(c.TargetROASMilli)))
+	if worth.Sign() == 0 {
+		worth.SetInt64(1)
+	}
+	if worth.Cmp(amount) < 0 {
+		return worth
+	}
+	return amount
 }
 
 // pace shades the amount, but not below the smallest that can win. It reduces the probability instead, by the square of

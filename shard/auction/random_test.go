@@ -133,6 +133,12 @@ func newRandomMarket(seed uint64, products int) *randomMarket {
 	for i := range 6 + r.size/4 {
 		c := r.modelMarket.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i))
 		c.Format = []market.AdFormat{market.Listing, market.Banner, market.Listing, market.SponsoredBrand}[i%4]
+		switch i % 5 {
+		case 2:
+			c.Type = market.Exclusive
+		case 0, 1:
+			c.Type = market.Autobidding
+		}
 		r.draw(c)
 	}
 	r.feed(r.m)
@@ -305,6 +311,11 @@ func (r *randomMarket) changeMarket() {
 		c := r.someCampaign()
 		r.draw(c)
 		r.m.PutCampaign(&c.Campaign)
+		for _, key := range r.keys { // Their base bids follow the campaign's target.
+			if b, has := r.bids[key]; has && key.campaign == c.Name {
+				r.m.PutBid(&c.Campaign, &b)
+			}
+		}
 	case n < 94:
 		r.drawSettings()
 		r.m.PutMarketplace(&r.settings)
@@ -376,6 +387,7 @@ func (r *randomMarket) draw(c *campaign) {
 	if r.IntN(3) == 0 {
 		c.Charge = market.ChargeType(1 + r.IntN(3))
 	}
+	c.TargetROASMilli = []uint32{0, 500, 2_500, 20_000}[r.IntN(4)]
 	c.Price = market.SecondPrice
 	if r.IntN(6) == 0 {
 		c.Price = market.FirstPrice
@@ -384,7 +396,7 @@ func (r *randomMarket) draw(c *campaign) {
 }
 
 func (r *randomMarket) drawProduct() market.Product {
-	p := market.Product{ID: r.product(), Active: r.IntN(10) > 0, Quality: r.score()}
+	p := market.Product{ID: r.product(), Active: r.IntN(10) > 0, Quality: r.score(), Price: r.price()}
 	for range r.IntN(4) {
 		p.Categories = append(p.Categories, r.category())
 	}
@@ -495,6 +507,17 @@ func (r *randomMarket) location() string {
 
 func (r *randomMarket) score() uint32 {
 	return []uint32{market.QualityOne, market.QualityOne, market.QualityOne / 2, 1, 0, r.Uint32N(market.QualityOne + 1)}[r.IntN(6)]
+}
+
+// price returns a catalog price, 0 for none. With most of them a click is worth about as much as other bids offer.
+func (r *randomMarket) price() money.Micros {
+	switch r.IntN(4) {
+	case 0:
+		return 0
+	case 1:
+		return r.amount()
+	}
+	return money.Micros(1+r.IntN(20)) * 400_000
 }
 
 func (r *randomMarket) amount() money.Micros {

@@ -22,6 +22,7 @@ const (
 	Wallet                        // The wallet is empty.
 	Pacing                        // Held back to spread the spend.
 	Frequency                     // The user has seen the campaign often enough.
+	Exclusive                     // An exclusive campaign has the product.
 	Diversity                     // The entity or the vendor already won.
 	Outranked                     // Others scored higher.
 	Reasons         = int(Outranked) + 1
@@ -29,7 +30,8 @@ const (
 
 var reasonNames = [Reasons]string{
 	"inactive", "not_started", "ended", "not_approved", "product_inactive", "trigger", "device",
-	"geo", "segment", "excluded", "filter", "reserve", "stale", "budget", "wallet", "pacing", "frequency", "diversity", "outranked",
+	"geo", "segment", "excluded", "filter", "reserve", "stale", "budget", "wallet", "pacing", "frequency",
+	"exclusive", "diversity", "outranked",
 }
 
 // String returns the reason's name as metrics and explanations print it.

@@ -43,21 +43,23 @@ type Scratch struct {
 	pairSeen   generationMap
 	pairs      []uint32
 
-	prefiltered  []uint32 // Positions of the ids that may be in the product table (prefilter).
-	found        []found
-	ends         []int
-	hits         []hit
-	candidates   []candidate
-	types        chargeTypes
-	hitByRow     generationMap // Indexes in hits by product row, or by entity for the auction of a place.
-	positionByID generationMap // Positions of the auction's ids by hash, filled when a trigger first needs them.
-	idsAdded     bool
-	categories   expression
-	top          [topMax]uint32 // The best hits, ordered by their best bid.
-	ranked       int
-	won          [SlotsMax]uint32 // Candidates by rank.
-	order        []uint32         // Candidates by score, under a cap per vendor.
-	prefetcher   market.Prefetcher
+	prefiltered    []uint32 // Positions of the ids that may be in the product table (prefilter).
+	found          []found
+	ends           []int
+	hits           []hit
+	candidates     []candidate
+	types          chargeTypes
+	sponsoredAds   []uint32      // The products that exclusive campaigns have at the place, if sponsoredKnown.
+	hitByRow       generationMap // Indexes in hits by product row, or by entity for the auction of a place.
+	positionByID   generationMap // Positions of the auction's ids by hash, filled when a trigger first needs them.
+	idsAdded       bool
+	sponsoredKnown bool
+	categories     expression
+	top            [topMax]uint32 // The best hits, ordered by their best bid.
+	ranked         int
+	won            [SlotsMax]uint32 // Candidates by rank.
+	order          []uint32         // Candidates by score, under a cap per vendor.
+	prefetcher     market.Prefetcher
 }
 
 // hit is an entity that may win: a product, a pair of product and variation, or a campaign's target.
@@ -71,6 +73,7 @@ type hit struct {
 	next          uint32 // The product's next pair in a flight auction, lastPair at the end.
 	filter        cachedAnswer
 	category      cachedAnswer
+	sponsored     cachedAnswer
 	wrongID       bool // The id in the request only has the same hash as the product's id.
 	inTop         bool
 	secondaryPair bool // A pair that is not the head of its product's list of pairs.
@@ -145,7 +148,7 @@ func (s *Scratch) size() int {
 		cap(s.found)*int(unsafe.Sizeof(found{})) +
 		cap(s.hits)*int(unsafe.Sizeof(hit{})) +
 		cap(s.candidates)*int(unsafe.Sizeof(candidate{})) +
-		(cap(s.query)+cap(s.pairs)+cap(s.order))*int(unsafe.Sizeof(uint32(0))) +
+		(cap(s.query)+cap(s.pairs)+cap(s.order)+cap(s.sponsoredAds))*int(unsafe.Sizeof(uint32(0))) +
 		(len(s.hitByRow.entries)+len(s.positionByID.entries)+len(s.pairSeen.entries)+len(s.segments.entries))*int(unsafe.Sizeof(generationEntry{}))
 }
 
@@ -185,7 +188,7 @@ func (s *Scratch) prepare(i int, seq uint64) {
 	s.hits = s.hits[:0]
 	s.candidates = s.candidates[:0]
 	s.types = 0
-	s.idsAdded = false
+	s.idsAdded, s.sponsoredKnown = false, false
 	s.categories.reset()
 	s.segments.clear()
 	kind, named := s.a.Kind, s.a.HasProducts || s.a.Category.Form != NoCategory

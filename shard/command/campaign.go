@@ -19,6 +19,7 @@ type PatchCampaign struct {
 	EndMillis       *int64 // 0 removes the end.
 	Budget          *money.Micros
 	Period          *market.Period
+	Pacing          *market.Pacing
 	TargetROASMilli *uint32
 	Status          *market.Status // Terminated is final.
 	StatusUpdatedBy *string
@@ -87,6 +88,9 @@ var campaigns = newTable("campaign",
 		func(c *campaign) *[]uint16 { return &c.Schedule }, func(p *change) **[]uint16 { return &p.Schedule }).optional(),
 	patched(17, "caps", list(caps, market.RestrictionTypes),
 		func(c *campaign) *[]market.Cap { return &c.Caps }, func(p *change) **[]market.Cap { return &p.Caps }).optional(),
+	patched(18, "pacing", enum[market.Pacing](int(market.PacingEven)+1),
+		func(c *campaign) *market.Pacing { return &c.Pacing },
+		func(p *change) **market.Pacing { return &p.Pacing }).optional().since(LevelPacing),
 )
 
 // adFormats is the number of ad formats.

@@ -30,6 +30,8 @@ var marketplaces = newTable("marketplace",
 	optional(8, "winners of one vendor", u8[uint8](), func(m *marketplace) *uint8 { return &m.VendorMax }),
 	optional(9, "reserve rules", list(reserveRules, market.ReserveRulesMax),
 		func(m *marketplace) *[]market.ReserveRule { return &m.Reserves }),
+	optional(12, "carries budgets over", boolean,
+		func(m *marketplace) *bool { return &m.CarriesOver }).since(LevelPacing),
 )
 
 var reserveRules = newTable("reserve rule",

@@ -34,6 +34,7 @@ var expectations = newTable("expectation",
 // The members of a campaign on which rules about several members depend.
 var (
 	MembersDates    = campaignPatches.members("start", "end")
+	MembersPlan     = campaignPatches.members("period", "pacing", "end")
 	MembersStatus   = campaignPatches.members("status")
 	MembersDocument = campaignPatches.members("document")
 )

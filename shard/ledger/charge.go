@@ -56,7 +56,7 @@ func (b *Budget) Roll(period uint32) bool {
 	if period <= b.Period {
 		return false
 	}
-	b.Period, b.Spent, b.Overdelivered = period, 0, 0
+	b.Period, b.Spent, b.Overdelivered, b.Carryover = period, 0, 0, Carryover{}
 	return true
 }
 

@@ -36,6 +36,10 @@ const (
 	TransferReceived
 	// TransferReturned gives back a TransferSent that the other group refused.
 	TransferReturned
+	// BudgetCarried follows the BudgetInForce line of a budget that is carried over: Price is what the day may spend on
+	// top of the amount, Amount what the earlier days of the month left unspent; Bid is Carryover.Month; Key is the
+	// campaign's id. No money moves. A BudgetInForce without it is a budget that is not carried over.
+	BudgetCarried
 )
 
 // Chain is the running hash over all lines up to one: SHA-256 over the previous chain and the line, truncated to 128

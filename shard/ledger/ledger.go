@@ -28,8 +28,8 @@ type Wallet struct {
 }
 
 // Budget is the budget of one campaign and what was spent of it. INVARIANT: billed overspend is 0, that is, a charge
-// never raises Spent above the Amount in force when it is applied. Lowering Amount below Spent stops charges and
-// changes no past charge.
+// never raises Spent above the Cap in force when it is applied. Lowering Amount below Spent stops charges and changes
+// no past charge.
 type Budget struct {
 	Amount     money.Micros // Per period; 0: no budget, limited by the wallet only.
 	Period     uint32       // Number of the current period (command.Periods); 0 for a total budget.
@@ -39,6 +39,7 @@ type Budget struct {
 	// had nothing left: ads that were served for nothing (promise P7, over-delivery). It counts from command.LevelPacing on.
 	Overdelivered      money.Micros // In the current period.
 	OverdeliveredTotal money.Micros // In all periods.
+	Carryover
 }
 
 // Left returns how much may still be charged in this period. ok is false when the campaign has no budget.
@@ -46,5 +47,5 @@ func (b *Budget) Left() (left money.Micros, ok bool) {
 	if b.Amount == 0 {
 		return 0, false
 	}
-	return max(0, b.Amount-b.Spent), true
+	return max(0, b.Cap()-b.Spent), true
 }

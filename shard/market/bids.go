@@ -37,7 +37,7 @@ func (m *Market) putBid(c *Campaign, b *Bid) {
 		}
 		return
 	}
-	row := BidRow{Amount: int64(b.Amount), Campaign: campaign, Ordinal: b.Ordinal}
+	row := BidRow{Amount: m.baseOf(campaign, product, b), Campaign: campaign, Ordinal: b.Ordinal}
 	var before []uint32
 	if c.Format == Listing {
 		if at >= 0 {
@@ -124,6 +124,9 @@ func (m *Market) appendBid(product uint32, row BidRow) {
 	m.countBid(row.Campaign, 1)
 	m.bids.live++
 	m.dirty = true
+	if m.isExclusive(row.Campaign) {
+		r.Flags |= ProductExclusive
+	}
 	if r.Bids == 1 {
 		r.Campaign = row.Campaign
 		m.markHadBid(product, r)
@@ -162,15 +165,35 @@ func (m *Market) removeBid(product uint32, at int) {
 	m.dropPredicate(rows[at])
 	m.countBid(rows[at].Campaign, -1)
 	m.dropAd(rows[at].Ad)
+	removed := rows[at].Campaign
+	delete(m.autobids.ceilings, autobidKey{removed, rows[at].Ordinal})
 	rows[at] = rows[len(rows)-1]
 	r.Campaign = rows[0].Campaign
 	r.Bids--
 	r.freeRows += min(1, math.MaxUint16-r.freeRows)
 	m.bids.live--
 	m.dirty = true
+	if r.Flags&ProductExclusive != 0 && m.isExclusive(removed) {
+		m.markExclusive(r)
+	}
 	if r.Bids == 0 {
 		r.Campaign, r.block, r.freeRows = 0, 0, 0
 		m.removeFromCategories(product)
+	}
+}
+
+func (m *Market) isExclusive(campaign uint32) bool {
+	return m.campaigns.at(campaign).Flags&CampaignExclusive != 0
+}
+
+// markExclusive sets or clears ProductExclusive of a row. OWNERSHIP: r may be written.
+func (m *Market) markExclusive(r *ProductRow) {
+	r.Flags &^= ProductExclusive
+	rows := m.bids.at(r.block, r.Bids)
+	for i := range rows {
+		if m.isExclusive(rows[i].Campaign) {
+			r.Flags |= ProductExclusive
+		}
 	}
 }
 

@@ -41,6 +41,11 @@ func (m *Market) putCampaign(c *Campaign) *Balances {
 	if c.Status != Terminated && c.Group != whatIfGroup {
 		row.Flags |= CampaignCounted
 	}
+	if c.Type == Exclusive {
+		row.Flags |= CampaignExclusive
+		row.Price = FirstPrice
+	}
+	m.setTarget(i, c)
 	if m.setTerms(i, c) {
 		row.Flags |= CampaignHasTerms
 	}

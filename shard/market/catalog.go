@@ -20,6 +20,7 @@ func (m *Market) PutProduct(marketplace uint16, p *Product) {
 	}
 	m.setProduct(i, flags, p.Quality, m.detail(marketplace, p))
 	m.setBrand(i, marketplace, p.Brand)
+	m.setPrice(i, p.Price)
 }
 
 // DeleteProduct removes a product from the catalog. Its bids stay, and compete again when the product is put again.
@@ -29,6 +30,7 @@ func (m *Market) DeleteProduct(marketplace uint16, id string) {
 
 	if i, _, ok := m.findProduct(marketplace, id); ok {
 		m.setProduct(i, 0, 0, nil)
+		m.setPrice(i, 0)
 	}
 }
 
@@ -112,6 +114,7 @@ func categoriesIn(detail []uint32) []uint32 {
 func (m *Market) dropCatalog() {
 	for i := range m.products.count {
 		m.setProduct(i, 0, 0, nil)
+		m.setPrice(i, 0)
 	}
 	for i := range m.categories.count {
 		m.setCategory(i, false, noCategory)

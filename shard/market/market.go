@@ -61,6 +61,7 @@ type Market struct {
 	campaignTerms rows[*CampaignTerms]
 	segments      segments
 	keywords      keywords
+	autobids      autobids
 	places        places
 	assets        assets
 	ads           ads
@@ -102,6 +103,7 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 	m.addBalances()
 	m.vendorIDs = []Text{{}}
 	m.segments.init()
+	m.autobids.init()
 	m.keywords.init()
 	m.places.init()
 	m.assets.init()

@@ -96,11 +96,13 @@ const (
 	ProductIDJSONSafe                          // The id needs no JSON escaping.
 	productListed                              // The product is in the member lists of its categories.
 	productHadBid                              // The product has had a bid; its table entry has the mark hadBid.
+	// ProductExclusive is set while the row has a bid of an exclusive campaign.
+	ProductExclusive
 )
 
 // BidRow is one bid, in the block of the product that it targets or of the place where it is shown.
 type BidRow struct {
-	Amount   int64  // Micros per charged unit (1,000 impressions for CPM).
+	Amount   int64  // Micros per charged unit (1,000 impressions for CPM). For autobidding it is the base bid.
 	Campaign uint32 // Row of the campaign.
 	Ordinal  uint32 // Ordinal in the Raft group.
 	Terms    Terms
@@ -139,10 +141,11 @@ type CampaignFlags uint8
 
 // The campaign flags.
 const (
-	CampaignActive   CampaignFlags = 1 << iota // Switched on, not terminated, and of a charge type that is charged.
-	CampaignApproved                           // Passed review.
-	CampaignHasTerms                           // The campaign has CampaignTerms.
-	CampaignCounted                            // Counted in Usage: not terminated, and not the campaign of a WhatIf.
+	CampaignActive    CampaignFlags = 1 << iota // Switched on, not terminated, and of a charge type that is charged.
+	CampaignApproved                            // Passed review.
+	CampaignHasTerms                            // The campaign has CampaignTerms.
+	CampaignCounted                             // Counted in Usage: not terminated, and not the campaign of a WhatIf.
+	CampaignExclusive                           // The campaign is exclusive.
 )
 
 // categoryRow is one interned category id.

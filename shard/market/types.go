@@ -22,6 +22,7 @@ type Marketplace struct {
 	H3               bool          // geoMode h3: locations are H3 cells, and a bid's cell contains its descendants.
 	VendorMax        uint8         // Maximum number of winners of one vendor in one auction; 0: no limit.
 	Reserves         []ReserveRule // At most ReserveRulesMax.
+	CarriesOver      bool          // A day may spend what earlier days of its month left of a daily budget (ledger.Carryover).
 	CreatedMillis    int64
 	UpdatedMillis    int64
 }
@@ -114,6 +115,15 @@ const (
 	Total
 )
 
+// Pacing says how a budget of period Total is spent. Other budgets are always spread over their period.
+type Pacing uint8
+
+// The kinds of pacing.
+const (
+	PacingFast Pacing = iota // As fast as the campaign can win.
+	PacingEven               // Spread over the campaign's dates. INVARIANT: only a budget of period Total with an end is.
+)
+
 // Status is the review state of a campaign.
 type Status uint8
 
@@ -134,6 +144,16 @@ const (
 	FirstPrice
 )
 
+// The types of campaigns. They are part of stored records.
+const (
+	Manual = "manual"
+	// Autobidding campaigns bid what meets their target return, at most their bid amounts (Campaign.Base).
+	Autobidding = "autobidding"
+	// Exclusive campaigns are sponsorships: while one runs and can pay, no other campaign of its format wins on its product
+	// targets. It pays its own bid.
+	Exclusive = "exclusive"
+)
+
 // Campaign is an advertising campaign of a vendor, with one budget, one wallet and many bids. Its balances are not part
 // of it; see Balances.
 type Campaign struct {
@@ -144,12 +164,13 @@ type Campaign struct {
 	VendorID        string
 	Wallet          ids.UUID
 	Name            string
-	Type            string // manual, autobidding or exclusive; the engine treats all alike.
+	Type            string // One of the types below.
 	Format          AdFormat
 	Charge          ChargeType
 	Price           PriceRule
 	Budget          money.Micros // Per period; 0 means limited by the wallet only.
 	Period          Period
+	Pacing          Pacing
 	StartMillis     int64
 	EndMillis       int64 // 0: no end.
 	Active          bool
@@ -226,7 +247,8 @@ type Feed interface {
 	DeleteCategory(marketplace uint16, id string)
 	PutProduct(marketplace uint16, p *Product)
 	DeleteProduct(marketplace uint16, id string)
-	// PutCampaign adds or replaces a campaign and returns its balances, always at the same address.
+	// PutCampaign adds or replaces a campaign and returns its balances, always at the same address. REQUIRES: when its
+	// target return changes (Campaign.HasBase), PutBid is called for all of its bids.
 	PutCampaign(c *Campaign) *Balances
 	// PutBid adds or replaces a bid, or removes it if it is Deleted. REQUIRES: PutCampaign was called for its campaign.
 	PutBid(c *Campaign, b *Bid)

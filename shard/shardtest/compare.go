@@ -52,7 +52,8 @@ func (m *Model) compareMoney(r *Replica, b shard.Queries, fail func(string, ...a
 			fail("campaign is %+v, not %+v", got.Campaign, c.Campaign)
 		}
 		if !same(got.Money.Spent, c.Spent) || !same(got.Money.SpentTotal, c.SpentTotal) ||
-			got.Money.Amount != c.Budget || got.Money.Period != c.PeriodNumber {
+			got.Money.Amount != c.Budget || got.Money.Period != c.PeriodNumber ||
+			!same(got.Money.Carried, onTop(&c.Carried)) || !same(got.Money.Saved, c.Carried.left()) {
 			fail("campaign %d spent %+v, not %v, %v of %v", c.Ordinal, got.Money, c.Spent, c.SpentTotal, c.Budget)
 		}
 		if !same(got.Money.Overdelivered, c.Overdelivered) || !same(got.Money.OverdeliveredTotal, c.OverdeliveredTotal) {
@@ -89,7 +90,7 @@ func (m *Model) compareMoney(r *Replica, b shard.Queries, fail func(string, ...a
 func (m *Model) compareBalances(c *Campaign, balances *market.Balances, fail func(string, ...any)) {
 	left, funds := int64(math.MaxInt64), int64(math.MaxInt64)
 	if c.Budget > 0 {
-		left = max(0, int64(c.Budget)-c.Spent.Int64())
+		left = max(0, c.limit().Int64()-c.Spent.Int64())
 	}
 	if !m.postPaid(c.Marketplace) {
 		funds = m.Wallets[c.Campaign.Wallet].Balance.Int64()

@@ -20,6 +20,10 @@ func (g *Generator) create() Step {
 		Format: market.AdFormat(g.choose(2, "format")),
 	}}
 	c := &x.Campaign
+	c.Type = []string{market.Manual, market.Autobidding, market.Exclusive, market.Exclusive}[g.choose(4, "type")]
+	if g.choose(3, "end") == 0 {
+		c.EndMillis = g.now + hourMillis
+	}
 	if g.choose(6, "paid by purchases") == 0 {
 		c.Charge = market.CPA
 	}
@@ -80,6 +84,12 @@ func (g *Generator) patch() Step {
 	}
 	if g.choose(6, "patch status") == 0 {
 		p.Status = new(market.Status(g.choose(4, "status")))
+	}
+	if g.choose(6, "patch end") == 0 {
+		p.EndMillis = new([]int64{0, g.now, g.now + 48*hourMillis}[g.choose(3, "end")])
+	}
+	if g.choose(6, "patch target") == 0 {
+		p.TargetROASMilli = new(uint32(g.choose(3, "target") * 1_500)) // A handful.
 	}
 	if g.choose(4, "patch wallet") == 0 {
 		p.Wallet = new(g.walletOf(p.Marketplace, g.vendor()))
@@ -202,8 +212,10 @@ func (g *Generator) advance() Step {
 
 func (g *Generator) marketplace() Step {
 	x := market.Marketplace{Ordinal: g.market(), Name: "m", CurrencyCode: "USD", PostPaid: g.choose(4, "post") == 0}
+	x.CarriesOver = g.Model.Level >= command.LevelPacing && g.choose(3, "carries over") > 0
 	if g.Model.Level >= command.LevelVersions && g.choose(2, "settings were read") == 0 {
 		seen := market.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.choose(3, "were post") == 0}
+		seen.CarriesOver = g.Model.Level >= command.LevelPacing && g.choose(3, "carried over") > 0
 		return Step{
 			Name:    "replace marketplace",
 			Command: command.AppendReplaceMarketplace(nil, g.now, &command.PutMarketplace{Marketplace: x, Expect: command.VersionOfMarketplace(&seen)}),

@@ -42,6 +42,9 @@ func (m *Model) Feature(level command.Level) command.Result {
 // journalBudget adds the line of a budget in force.
 func (m *Model) journalBudget(c *Campaign) {
 	m.Lines = append(m.Lines, Line{Campaign: c.Ordinal, Key: c.ID, Amount: new(big.Int).Set(c.Spent)})
+	if c.Carried.Counts {
+		m.Lines = append(m.Lines, Line{Campaign: c.Ordinal, Key: c.ID, Amount: c.Carried.left()})
+	}
 }
 
 // journalBillingMode adds the line of a billing mode.
@@ -115,12 +118,17 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 			return refuse(command.AlreadyExists, i)
 		}
 	}
+	for i := range x.Bids {
+		if m.rivals(&x.Campaign, &x.Bids[i]) {
+			return refuse(command.AlreadyExists, i)
+		}
+	}
 	m.Wallets[w.ID] = w
 	c := &Campaign{Campaign: x.Campaign, Spent: new(big.Int), SpentTotal: new(big.Int), First: m.bids + 1}
 	c.Overdelivered, c.OverdeliveredTotal = new(big.Int), new(big.Int)
 	c.Ordinal = uint32(len(m.Campaigns) + 1)
 	c.Campaign.Wallet = w.ID
-	c.PeriodNumber = number(m.Periods[c.Marketplace], c.Period)
+	c.PeriodNumber, c.Carried = number(m.Periods[c.Marketplace], c.Period), m.carried(c)
 	m.Campaigns = append(m.Campaigns, c)
 	m.journalBudget(c)
 	for i := range x.Bids {
@@ -180,6 +188,8 @@ func (m *Model) PutBids(p *command.PutBids) command.Result {
 			if b.Deleted {
 				return refuse(command.NotFound, i)
 			}
+			return refuse(command.AlreadyExists, i)
+		case old == nil && !b.Deleted && m.rivals(&c.Campaign, &b):
 			return refuse(command.AlreadyExists, i)
 		case own && old.Deleted && !b.Deleted, !own && b.Deleted:
 			return refuse(command.NotFound, i)
@@ -243,6 +253,23 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 			return refuse(command.NeedsTotal, 0)
 		}
 	}
+	if p.StartMillis != nil || p.EndMillis != nil || p.Status != nil {
+		after := c.Campaign
+		if p.StartMillis != nil {
+			after.StartMillis = *p.StartMillis
+		}
+		if p.EndMillis != nil {
+			after.EndMillis = *p.EndMillis
+		}
+		if p.Status != nil {
+			after.Status = *p.Status
+		}
+		for _, b := range c.LiveBids() {
+			if m.rivals(&after, &b) {
+				return refuse(command.AlreadyExists, 0)
+			}
+		}
+	}
 	budget, spent, period, payer := c.Budget, c.Spent, c.PeriodNumber, c.Campaign.Wallet
 	if p.Wallet != nil {
 		w := m.wallet(c.Marketplace, c.VendorID, *p.Wallet)
@@ -254,6 +281,12 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 	}
 	if p.StartMillis != nil {
 		c.StartMillis = *p.StartMillis
+	}
+	if p.EndMillis != nil {
+		c.EndMillis = *p.EndMillis
+	}
+	if p.TargetROASMilli != nil {
+		c.TargetROASMilli = *p.TargetROASMilli
 	}
 	if p.Document != nil {
 		c.Document = p.Document
@@ -272,7 +305,7 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 	}
 	if p.Period != nil && *p.Period != c.Period {
 		c.Period = *p.Period
-		c.PeriodNumber = number(m.Periods[c.Marketplace], c.Period)
+		c.PeriodNumber, c.Carried = number(m.Periods[c.Marketplace], c.Period), m.carried(c)
 		if c.Period == market.Total {
 			c.Spent, c.Overdelivered = new(big.Int).Set(c.SpentTotal), new(big.Int).Set(c.OverdeliveredTotal)
 		}
@@ -285,6 +318,29 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 		m.journalBudget(c)
 	}
 	return command.Result{}
+}
+
+// rivals reports whether another exclusive campaign has the product of a bid at the same time.
+func (m *Model) rivals(c *market.Campaign, b *market.Bid) bool {
+	if m.Level < command.LevelPacing || c.Type != market.Exclusive || b.TargetType != market.TargetProduct {
+		return false
+	}
+	runs := func(x *market.Campaign) bool { return x.Status == market.Pending || x.Status == market.Approved }
+	ends := func(x *market.Campaign, after int64) bool { return x.EndMillis == 0 || x.EndMillis > after }
+	for _, x := range m.Campaigns {
+		if x.ID == c.ID || x.Type != market.Exclusive || x.Marketplace != c.Marketplace || x.Format != c.Format {
+			continue
+		}
+		if !runs(&x.Campaign) || !runs(c) || !ends(&x.Campaign, c.StartMillis) || !ends(c, x.StartMillis) {
+			continue
+		}
+		for _, other := range x.LiveBids() {
+			if other.TargetType == market.TargetProduct && other.Target == b.Target {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // deleted reports whether the vendor of a campaign is marked as deleted.

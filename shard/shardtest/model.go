@@ -63,6 +63,7 @@ type Campaign struct {
 	Overdelivered, OverdeliveredTotal *big.Int
 	Paced                             *command.Paced // Nil: never, or not any more.
 	PeriodNumber                      uint32
+	Carried                           Carried
 	Bids                              []*market.Bid // Deleted bids included.
 	First                             uint32
 }
@@ -238,7 +239,7 @@ func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) co
 		}
 	}
 	if c.Budget > 0 {
-		limit(new(big.Int).Sub(big.NewInt(int64(c.Budget)), c.Spent))
+		limit(new(big.Int).Sub(c.limit(), c.Spent))
 	}
 	if prepaid {
 		limit(new(big.Int).Set(w.Balance))
@@ -248,7 +249,7 @@ func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) co
 	w.Balance.Sub(w.Balance, charged)
 	w.Spent.Add(w.Spent, charged)
 	m.emptied(w, new(big.Int).Add(w.Balance, charged))
-	over := charged.Sign() > 0 && (c.Budget > 0 && c.Spent.Cmp(big.NewInt(int64(c.Budget))) > 0 || prepaid && w.Balance.Sign() < 0)
+	over := charged.Sign() > 0 && (c.Budget > 0 && c.Spent.Cmp(c.limit()) > 0 || prepaid && w.Balance.Sign() < 0)
 	m.Lines = append(m.Lines, Line{c.Ordinal, r.ChargeKey, charged, over})
 
 	result := command.EventResult{Outcome: command.Clipped, Charged: micros(charged)}
@@ -280,8 +281,8 @@ func (m *Model) Advance(a *command.Advance) {
 			if n := number(now, c.Period); c.Marketplace == p.Marketplace && n > c.PeriodNumber {
 				c.PeriodNumber = n
 				spent := c.Spent
-				c.Spent, c.Overdelivered = new(big.Int), new(big.Int)
-				if spent.Sign() != 0 {
+				c.Overdelivered = new(big.Int)
+				if m.startDay(c, old.Month == now.Month) || spent.Sign() != 0 {
 					m.journalBudget(c)
 				}
 			}

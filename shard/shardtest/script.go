@@ -19,7 +19,8 @@ import (
 // commands, a line "----", the answers, and an empty line. Lines that start with # are comments.
 //
 //	time +90m                                          sets the proposers' clock, relative to the start
-//	mode post                                          sets the billing mode of the marketplace
+//	mode post carries=true                             sets the billing mode of the marketplace, and whether it
+//	                                                   carries budgets over
 //	deposit v1 1000 request=r1                         adjusts a wallet
 //	campaign c1 vendor=v1 budget=500 period=daily bids=p1,p2
 //	patch c1 budget=100 active=false status=terminated
@@ -80,7 +81,7 @@ func (s *script) run(words []string) ([]string, error) {
 	case "state":
 		return s.state(), s.r.Queries().Verify()
 	case "mode":
-		m := market.Marketplace{Ordinal: 1, PostPaid: args[0] == "post"}
+		m := market.Marketplace{Ordinal: 1, PostPaid: args[0] == "post", CarriesOver: options["carries"] == "true"}
 		return s.answer(words, command.AppendPutMarketplace(nil, now, &m))
 	case "feature":
 		level := command.Level(number64(args[0])) // A script's.
@@ -233,6 +234,9 @@ func (s *script) state() (lines []string) {
 		}
 		n := b.CampaignCounters(c.ID, 0, math.MaxUint32)
 		line("campaign %s: spent %d of %d in period %d, %d ever", c.Name, c.Money.Spent, c.Money.Amount, c.Money.Period, c.Money.SpentTotal)
+		if c.Money.Carries() {
+			line("  it carries over %d of %d that %d days left", c.Money.Carried, c.Money.Saved, c.Money.Days-1)
+		}
 		line("  %d clicks, %d charged %d; %d impressions, %d charged %d", n.Clicks, n.ChargedClicks, n.SpentClicks,
 			n.Impressions, n.ChargedImpressions, n.SpentImpressions)
 		slot := s.r.Feed.Balances[c.ID]

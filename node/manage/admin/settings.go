@@ -52,6 +52,7 @@ type SettingsPatchBody struct {
 	ReserveRules         []SettingsReserveRule `json:"reserveRules,omitempty" maxItems:"200" doc:"Replaces all rules; an empty list removes them."`
 	WinnersPerVendor     *int64                `json:"maxWinnersPerVendor,omitempty" minimum:"0" maximum:"40" doc:"Winners of one vendor in one auction; 0: no bound."`
 	BillingMode          *string               `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: campaigns on an empty wallet lose auctions; post: wallets may go below zero."`
+	BudgetCarryover      *bool                 `json:"budgetCarryover,omitempty" doc:"A daily budget may spend on a day what earlier days of the month left, at most the budget again, and in a month at most 30.4 budgets: the 31st day adds 0.4. A change takes effect when the next day begins."`
 	ExternalDemand       *SettingsDemandPatch  `json:"externalDemand,omitempty"`
 	AutoApproveAssets    *bool                 `json:"autoApproveAssets,omitempty" doc:"New assets need no review."`
 	AutoApproveCampaigns *bool                 `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Requests with a management key set the status themselves."`
@@ -81,6 +82,7 @@ type Settings struct {
 	ReserveRules         []SettingsReserveRule `json:"reserveRules"`
 	WinnersPerVendor     int                   `json:"maxWinnersPerVendor"`
 	BillingMode          string                `json:"billingMode" enum:"pre,post"`
+	BudgetCarryover      bool                  `json:"budgetCarryover"`
 	ExternalDemand       SettingsDemand        `json:"externalDemand"`
 	AutoApproveAssets    bool                  `json:"autoApproveAssets"`
 	AutoApproveCampaigns bool                  `json:"autoApproveCampaigns"`
@@ -137,6 +139,7 @@ func (b *SettingsPatchBody) apply(m *market.Marketplace) error {
 	if b.BillingMode != nil {
 		m.PostPaid = *b.BillingMode == "post"
 	}
+	setSettings(&m.CarriesOver, b.BudgetCarryover)
 	setSettings(&m.ApproveAssets, b.AutoApproveAssets)
 	if b.AutoApproveCampaigns != nil {
 		m.ReviewCampaigns = !*b.AutoApproveCampaigns
@@ -199,8 +202,8 @@ func settingsAnswer(m *market.Marketplace) Settings {
 		CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent), TimeZone: m.TimeZone, GeoMode: geoMode(m),
 		ReservePrice: SettingsReserve{minor(m, market.CPC), minor(m, market.CPM), minor(m, market.CPA)}, BillingMode: "pre",
 		ReserveRules: rulesOf(m), WinnersPerVendor: int(m.VendorMax),
-		ExternalDemand:    SettingsDemand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
-		AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
+		ExternalDemand:  SettingsDemand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
+		BudgetCarryover: m.CarriesOver, AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
 		CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
 	}
 	if m.PostPaid {

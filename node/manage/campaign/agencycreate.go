@@ -20,7 +20,7 @@ type AgencyBody struct {
 	Budget       int64            `json:"budget" minimum:"1" maximum:"20000000000" doc:"Minor units."`
 	BudgetPeriod string           `json:"budgetPeriod,omitempty" enum:"daily,weekly,monthly,total" doc:"Default daily."`
 	Targets      []AgencyTarget   `json:"targets" minItems:"1" maxItems:"500" doc:"Each gets one bid: the upper bound of most bids of the marketplace, or the budget if that is less."`
-	TargetROAS   resource.Decimal `json:"targetRoas" minimum:"0.5" maximum:"20" doc:"At most three decimals. It is stored, but bids do not depend on it yet."`
+	TargetROAS   resource.Decimal `json:"targetRoas" minimum:"0.5" maximum:"20" doc:"At most three decimals. A bid is at most 10 % of the product's catalog price divided by this."`
 	StartDate    resource.Time    `json:"startDate"`
 	EndDate      *resource.Time   `json:"endDate,omitempty" doc:"After startDate; absent: no end."`
 }
@@ -45,7 +45,7 @@ func createAgencyCampaign(ctx context.Context, in *agencyCreateInput) (*agencyOu
 func (b *AgencyBody) draft(exponent uint8) campaigns.Draft {
 	d := campaigns.Draft{
 		Campaign: market.Campaign{
-			Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: campaigns.Amount(b.Budget, exponent),
+			Name: b.Name, Type: market.Autobidding, Charge: market.CPC, Budget: campaigns.Amount(b.Budget, exponent),
 			Period:      campaigns.Number[market.Period](campaigns.Periods, b.BudgetPeriod),
 			StartMillis: int64(b.StartDate), Active: true, Status: market.Approved,
 		},

@@ -27,21 +27,22 @@ type PromotionType struct {
 // among them, so no request can set them.
 type Body struct {
 	Name                 string            `json:"name" minLength:"1" maxLength:"255"`
-	CampaignType         string            `json:"campaignType" enum:"manual,autobidding,exclusive"`
+	CampaignType         string            `json:"campaignType" enum:"manual,autobidding,exclusive" doc:"autobidding: bids follow from targetRoas or autobiddingObjective, and amounts are ceilings. exclusive: while it can pay its bid, no other campaign of the format wins on its product targets; it pays its own bid, and a product has one at a time."`
 	Bids                 []BidBody         `json:"bids" minItems:"1" maxItems:"500"`
 	AdFormat             string            `json:"adFormat,omitempty" enum:"listing,banner,sponsored_brand" doc:"Default listing."`
 	PromotionType        *PromotionType    `json:"promotionType,omitempty" doc:"Alias: promotionType.adFormat is adFormat."`
 	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC for listings, else CPM. CPA is refused, because this release does not charge purchases."`
 	Budget               *Budget           `json:"budget,omitempty" doc:"Absent: limited by the wallet only."`
+	Pacing               string            `json:"pacing,omitempty" enum:"asap,even" doc:"How a budget of type total is spent: as soon as auctions are won, which is the default, or spread evenly until endDate, which is then required. All other budgets are spread over their period, and refuse the member."`
 	StartDate            *resource.Time    `json:"startDate,omitempty" doc:"Default now."`
 	EndDate              *resource.Time    `json:"endDate,omitempty" doc:"After startDate; absent: no end."`
 	IsActive             *bool             `json:"isActive,omitempty" doc:"Default true."`
 	IsAutoTrigger        *bool             `json:"isAutoTrigger,omitempty" doc:"Default false. If true, the default triggers are added to the given ones."`
 	Status               string            `json:"status,omitempty" enum:"approved,pending,rejected" doc:"Default approved."`
 	ExternalCampaignID   string            `json:"externalCampaignId,omitempty" maxLength:"255" doc:"Unique per marketplace and ad format."`
-	TargetROAS           *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20"`
-	AutobiddingObjective string            `json:"autobiddingObjective,omitempty" enum:"impressions,clicks,sales"`
-	PriceRule            string            `json:"priceRule,omitempty" enum:"second,first" doc:"Default second."`
+	TargetROAS           *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20" doc:"Sales per ad spend. A listing that is paid by clicks then bids for a product 10 % of its catalog price, because 10 of 100 clicks are expected to buy, divided by this; at most the bid amount. Without a price it bids the amount. Only for autobidding; priceRule first is recommended with it."`
+	AutobiddingObjective string            `json:"autobiddingObjective,omitempty" enum:"impressions,clicks,sales" doc:"Bids are their amounts, and the budget alone lowers them, so that it buys as many as it can."`
+	PriceRule            string            `json:"priceRule,omitempty" enum:"second,first" doc:"Default second; always first for exclusive campaigns."`
 	WalletID             string            `json:"walletId,omitempty" format:"uuid" doc:"Default: the vendor's default wallet."`
 	ProductIDs           []string          `json:"productIds,omitempty" maxItems:"200" minLength:"1" maxLength:"255" doc:"The products of banners and sponsored brands; shown with a bid that names no products itself."`
 	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig,omitempty"`
@@ -57,6 +58,7 @@ type PatchBody struct {
 	StartDate        *resource.Time    `json:"startDate,omitempty"`
 	EndDate          *resource.Time    `json:"endDate,omitempty"`
 	Budget           *BudgetPatch      `json:"budget,omitempty"`
+	Pacing           *string           `json:"pacing,omitempty" enum:"asap,even" doc:"Needs a budget of type total, and even an endDate. When the type changes from total to another, even ends by itself."`
 	TargetROAS       *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20"`
 	Status           *string           `json:"status,omitempty" enum:"approved,pending,rejected"`
 	WalletID         string            `json:"walletId,omitempty" format:"uuid" doc:"A wallet of the campaign's vendor."`
@@ -102,7 +104,7 @@ type BudgetState struct {
 	Amount          int64  `json:"amount"`
 	AmountRemaining int64  `json:"amountRemaining"`
 	AmountUsed      int64  `json:"amountUsed"`
-	AmountCarryover int64  `json:"amountCarryover" doc:"Always 0: no budget is carried over."`
+	AmountCarryover int64  `json:"amountCarryover" doc:"What a daily budget may spend today on top of amount, because earlier days of the month left it; part of amountRemaining. 0 unless the marketplace carries budgets over (budgetCarryover)."`
 	Type            string `json:"type"`
 }
 
@@ -119,6 +121,7 @@ type Campaign struct {
 	ChargeType           string            `json:"chargeType"`
 	PriceRule            string            `json:"priceRule"`
 	Budget               *BudgetState      `json:"budget"`
+	Pacing               *string           `json:"pacing" enum:"asap,even" doc:"Null unless the budget has type total: all others are spread over their period."`
 	WalletID             string            `json:"walletId" format:"uuid"`
 	StartDate            resource.Time     `json:"startDate"`
 	EndDate              *resource.Time    `json:"endDate"`

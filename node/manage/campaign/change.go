@@ -107,6 +107,9 @@ func (b *PatchBody) changes(exponent uint8) *campaigns.Changes {
 	if b.Budget != nil && b.Budget.Type != nil {
 		p.Period = new(campaigns.Number[market.Period](campaigns.Periods, *b.Budget.Type))
 	}
+	if b.Pacing != nil {
+		p.Pacing = pacingOf(*b.Pacing)
+	}
 	if b.Status != nil {
 		p.Status = new(statusOf(*b.Status))
 	}

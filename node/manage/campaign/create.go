@@ -25,6 +25,7 @@ type (
 var places = resource.Places{
 	campaigns.ChargeType: {"chargeType"}, campaigns.BudgetAmount: {"budget", "amount"}, campaigns.BudgetPeriod: {"budget", "type"},
 	campaigns.StartDate: {"startDate"}, campaigns.EndDate: {"endDate"}, campaigns.TargetROAS: {"targetRoas"},
+	campaigns.Pacing: {"pacing"}, campaigns.Price: {"priceRule"},
 }
 
 // create stores a campaign. The order of checks is the interface's: members, then the resources they name.
@@ -58,8 +59,11 @@ func (b *Body) validateCrossField() (found []resource.Violation) {
 	if p := b.PromotionType; p != nil && p.AdFormat != "" && b.AdFormat != "" && p.AdFormat != b.AdFormat {
 		found = append(found, resource.At("value_error", "must be equal to adFormat, because it is an alias", "body", "promotionType", "adFormat"))
 	}
-	if b.CampaignType == "autobidding" && b.TargetROAS == nil && b.AutobiddingObjective == "" {
+	if b.CampaignType == market.Autobidding && b.TargetROAS == nil && b.AutobiddingObjective == "" {
 		found = append(found, resource.At("missing", "autobidding needs targetRoas or autobiddingObjective", "body", "targetRoas"))
+	}
+	if b.CampaignType == market.Exclusive && b.PriceRule == "second" {
+		found = append(found, resource.At("value_error", "an exclusive campaign pays its own bid: must be first", "body", "priceRule"))
 	}
 	return append(found, b.filters().validateCrossField()...)
 }
@@ -111,7 +115,15 @@ func (b *Body) draft(nowMillis int64, exponent uint8) campaigns.Draft {
 		TargetingFilters: b.TargetingFilters, ExclusionFilters: b.ExclusionFilters, Schedule: b.Schedule,
 	}
 	c.Document, c.Segments, c.Schedule = d.encode(), d.segmentRules(), d.hours()
-	return campaigns.Draft{Campaign: c, End: (*int64)(b.EndDate), TargetROAS: b.TargetROAS.String()}
+	return campaigns.Draft{Campaign: c, End: (*int64)(b.EndDate), TargetROAS: b.TargetROAS.String(), Pacing: pacingOf(b.Pacing)}
+}
+
+// pacingOf returns the pacing that a word asks for, nil for none.
+func pacingOf(word string) *market.Pacing {
+	if word == "" {
+		return nil
+	}
+	return new(campaigns.Number[market.Pacing](campaigns.Pacings, word))
 }
 
 // walletOf returns the id of the wallet that pays for a campaign of the vendor.
@@ -169,6 +181,9 @@ func campaignOf(c *store.CampaignState, m *market.Marketplace) Campaign {
 	if a.ProductIDs == nil {
 		a.ProductIDs = []string{}
 	}
+	if c.Period == market.Total && c.Budget != 0 {
+		a.Pacing = &campaigns.Pacings[c.Pacing]
+	}
 	if c.TargetROASMilli != 0 {
 		a.TargetROAS = &resource.Decimal{Text: string(money.AppendDecimal(nil, money.Micros(c.TargetROASMilli)*money.PerMajor/targetROASMilli))}
 	}
@@ -182,15 +197,17 @@ func textOf(s string) *string {
 	return &s
 }
 
-// budgetOf rounds the used amount as reports do. What remains is the difference, so that the two always add up to the budget.
+// budgetOf rounds the used amount as reports do. What remains is the difference, so that the two always add up to the
+// budget and what is carried over.
 func budgetOf(c *store.CampaignState, exponent uint8) *BudgetState {
 	if c.Budget == 0 {
 		return nil
 	}
 	amount := money.Minor(c.Budget, exponent)
 	used := money.Minor(c.Money.Spent, exponent)
+	limit := money.Minor(c.Money.Cap(), exponent)
 	return &BudgetState{
-		Amount: amount, AmountUsed: used, AmountRemaining: max(0, amount-used),
+		Amount: amount, AmountUsed: used, AmountRemaining: max(0, limit-used), AmountCarryover: max(0, limit-amount),
 		Type: campaigns.Periods[c.Period],
 	}
 }

@@ -88,7 +88,7 @@ type DialogCampaign struct {
 // draft is the body in the service's terms, and what is wrong with members that only it has. Bids without an amount have none yet.
 func (b *DialogCampaignBody) draft(m *market.Marketplace, nowMillis int64) (d campaigns.Draft, found []resource.Violation) {
 	c := market.Campaign{
-		Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: campaigns.Amount(b.Budget.Amount, m.CurrencyExponent),
+		Name: b.Name, Type: market.Autobidding, Charge: market.CPC, Budget: campaigns.Amount(b.Budget.Amount, m.CurrencyExponent),
 		Period: periodOf(b.Budget.Type), StartMillis: nowMillis, Active: b.IsActive == nil || *b.IsActive,
 	}
 	if b.CampaignType != "" {

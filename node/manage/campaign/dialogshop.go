@@ -139,7 +139,7 @@ func (b *DialogShopBody) draft(nowMillis int64, exponent uint8) campaigns.Draft 
 	}
 	return campaigns.Draft{
 		Campaign: market.Campaign{
-			Type: "autobidding", Charge: market.CPC, StartMillis: nowMillis, Active: true,
+			Type: market.Autobidding, Charge: market.CPC, StartMillis: nowMillis, Active: true,
 			Budget: campaigns.Amount(b.BudgetAmount, exponent), Document: document,
 		},
 		End: (*int64)(b.EndDate),

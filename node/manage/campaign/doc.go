@@ -22,8 +22,7 @@
 //
 // Agencies see the campaigns of all vendors in one list, with their budgets. The operations are served under `agency`,
 // `toppie` and the areas of management.agency_areas. A new campaign bids on each product the upper bound of most bids
-// of the marketplace (store.BidRange), once: nothing changes bids automatically yet, so targetRoas is only stored and
-// returned.
+// of the marketplace (store.BidRange), once. That amount is the ceiling of what targetRoas lets the campaign bid.
 //
 // # The vendors' dialog
 //

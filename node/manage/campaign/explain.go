@@ -3,9 +3,11 @@ package campaign
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,6 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 const (
@@ -103,8 +106,8 @@ func (s explainService) recent(ctx context.Context, _ *nothing) (*recentOutput, 
 	return &recentOutput{ExplainRecent{every, all}}, nil
 }
 
-// addBidIDs gives every candidate of the marketplace's own demand the id of its bid, with which the bid can be changed. Candidates of
-// a campaign that does not exist any more get none.
+// addBidIDs gives every candidate of the marketplace's own demand the id of its bid, with which the bid can be changed, and the bid
+// amount where a target return lets it bid less. Candidates of a campaign that does not exist any more get none.
 func addBidIDs(ctx context.Context, auctions []serving.ExplainedAuction) error {
 	st := resource.Tenant(ctx)
 	byCampaign := map[string][]*serving.Candidate{}
@@ -120,13 +123,18 @@ func addBidIDs(ctx context.Context, auctions []serving.ExplainedAuction) error {
 		for i, c := range candidates {
 			ordinals[i] = c.BidNumber
 		}
-		names, err := st.BidIDs(ctx, resource.ParseUUID(campaign), ordinals)
+		names, err := st.NamedBids(ctx, resource.ParseUUID(campaign), ordinals)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		for _, c := range candidates {
-			if id, found := names[c.BidNumber]; found {
-				c.BidID = id.String()
+			x, found := names[c.BidNumber]
+			if !found {
+				continue
+			}
+			c.BidID = x.ID.String()
+			if x.Ceiling != 0 {
+				c.Ceiling = json.Number(strconv.FormatInt(money.Minor(x.Ceiling, st.Settings().CurrencyExponent), 10))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/campaigns"
+	"github.com/gavel-ads/gavel/node/store"
 )
 
 // Places are where the members that rules about campaigns name lie in the bodies of an entry point.
@@ -20,6 +21,7 @@ var campaignErrors = []struct {
 	{campaigns.ErrVendorDeleted, apierr.InvalidOperation, campaigns.ErrVendorDeleted.Error()},
 	{campaigns.ErrTerminated, apierr.InvalidOperation, campaigns.ErrTerminated.Error()},
 	{campaigns.ErrReviewed, apierr.InvalidOperation, campaigns.ErrReviewed.Error()},
+	{store.ErrExclusiveTaken, apierr.AlreadyExists, "another exclusive campaign has one of the products at this time"},
 }
 
 // CampaignErrorOf is ErrorOf for errors of the campaign service. A 422 lists the violations that the entry point has
