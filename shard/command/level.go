@@ -47,6 +47,7 @@ var introduced = [...]Level{
 	OpCommitSegment: LevelFormat1, OpOpenAccount: LevelFormat1, OpTransfer: LevelFormat1, OpForgetEmptied: LevelFormat1,
 	OpPatchBid: LevelVersions, OpPatchProducts: LevelVersions,
 	OpMarkVendors: LevelCampaignRules, OpForgetNotices: LevelNotices,
+	OpTraffic: LevelPacing,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.
