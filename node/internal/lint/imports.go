@@ -31,6 +31,10 @@ var importRules = []importRule{
 	{packages: "shard/ids", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
 	{packages: "shard/money", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
 	{
+		packages: "shard/pacing", banned: []string{Module + "/..."}, except: []string{inModule("shard/money")},
+		why: "the controller of spend knows amounts and times, not what a campaign is",
+	},
+	{
 		packages: "shard/auction", banned: []string{inModule("shard/ledger"), inModule("shard/command"), inModule("shard/event"), inModule("shard/rollup")},
 		why: "an auction reads the market and charges nothing",
 	},

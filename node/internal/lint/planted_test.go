@@ -27,6 +27,7 @@ func TestCheckImportsFindsPlantedImports(t *testing.T) {
 	breach("shard/market", "math/rand/v2", false)
 	breach("shard/market", Module+"/shard", false)
 	breach("shard/market", Module+"/shard/shardtest", false)
+	breach("shard/pacing", Module+"/shard/market", false)
 	breach("shard", Module+"/raftstore", true)
 	breach("shard/ledger", Module+"/node/apierr", true)
 	breach("shard/ledger", "github.com/cockroachdb/pebble/v2", true)
@@ -60,6 +61,7 @@ func TestCheckImportsAcceptsTheImportsInUse(t *testing.T) {
 	}
 	fine("shard/market", "time", "slices", "github.com/cespare/xxhash/v2", Module+"/shard/ids")
 	fine("shard/shardtest", Module+"/shard")
+	fine("shard/pacing", "math", Module+"/shard/money")
 	fine("node/manage/managetest", Module+"/shard/shardtest", Module+"/shard")
 	fine("bench/ceiling", Module+"/node/serving/servingtest")
 	fine("node", Module+"/node/cli")
@@ -70,7 +72,7 @@ func TestCheckImportsAcceptsTheImportsInUse(t *testing.T) {
 }
 
 func TestPurityFindsPlantedFaults(t *testing.T) {
-	for _, name := range []string{"testdata/impure.go", "testdata/pure.go"} {
+	for _, name := range []string{"testdata/impure.go", "testdata/pure.go", "testdata/floats.go", "testdata/unreasoned.go"} {
 		compare(t, name, checkPurity)
 	}
 }

@@ -13,6 +13,10 @@ import (
 //
 //	for id := range open { // order: the sum does not depend on it.
 //	rate := float64(clicks) // float: a prediction; money takes the rounded micros below.
+//
+// On the package clause, the waiver of floats covers the file:
+//
+//	package pacing // float: only the leader computes this; its result is replicated as integers.
 const (
 	orderMark = "// order: "
 	floatMark = "// float: "
@@ -34,6 +38,7 @@ type source struct {
 type purity struct {
 	*source
 	waived map[string]map[int]bool // Lines with each mark of the current file.
+	floats bool                    // Floats are waived for the current file.
 	found  []Finding
 	seen   map[string]bool // One finding per rule and line.
 }
@@ -42,6 +47,7 @@ func checkPurity(s *source) []Finding {
 	p := &purity{source: s, seen: map[string]bool{}}
 	for _, f := range s.files {
 		p.waived = marks(s.fset, f)
+		p.floats = p.waived[floatMark][p.line(f.Name)]
 		ast.Inspect(f, p.visit)
 	}
 	return p.found
@@ -107,6 +113,9 @@ func (p *purity) sorted(n *ast.CallExpr) bool {
 
 // float reports expressions whose value is a float. An untyped constant that is used as an integer is not one.
 func (p *purity) float(e ast.Expr) {
+	if p.floats {
+		return
+	}
 	t := p.info.TypeOf(e)
 	if t == nil {
 		return

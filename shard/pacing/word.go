@@ -1,0 +1,38 @@
+package pacing // float: the leader computes this; its results are replicated as integers.
+
+import "math"
+
+// The two special words; they equal those of market.PacingState, which a test of package market's users compares.
+const (
+	Stopped uint64 = 0                     // No bid competes.
+	Open    uint64 = Always<<32 | Unshaded // Every bid competes unchanged.
+)
+
+// These are the two halves of Open.
+const (
+	Always   = 1<<32 - 1 // Probability to compete: always.
+	Unshaded = 1 << 31   // Factor of the bids: 1.
+)
+
+// Word returns the word for a probability to compete and a factor of the bids. Both are clamped to 0 to 1; a value that is not
+// a number counts as 0. A factor that would round to 0 stops the campaign.
+func Word(pass, multiplier float64) uint64 {
+	factor := uint64(math.Round(unit(multiplier) * Unshaded))
+	if factor == 0 {
+		return Stopped
+	}
+	return uint64(math.Round(unit(pass)*Always))<<32 | factor
+}
+
+// Split returns the two factors of a word: the probability to compete and the factor of the bids, both 0 to 1.
+func Split(word uint64) (pass, multiplier float64) {
+	return float64(word>>32) / Always, float64(word&(1<<32-1)) / Unshaded
+}
+
+// unit clamps v to 0 to 1, and takes what is not a number for 0.
+func unit(v float64) float64 {
+	if !(v > 0) {
+		return 0
+	}
+	return min(v, 1)
+}
