@@ -53,6 +53,7 @@ func TestFormat(t *testing.T) {
 		{OpPatchProducts, patchProducts.name},
 		{OpMarkVendors, markVendors.name},
 		{OpForgetNotices, forgetNotices.name},
+		{OpTraffic, traffics.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -65,7 +66,7 @@ func TestFormat(t *testing.T) {
 		rowsOf(deleteCatalogs), rowsOf(createCampaigns), rowsOf(patchCampaigns), rowsOf(expectations),
 		rowsOf(putBids), rowsOf(patchBids), rowsOf(adjustWallets), rowsOf(openAccounts), rowsOf(transfers),
 		rowsOf(forgetEmptied), rowsOf(commitSegments), rowsOf(markVendors), rowsOf(vendorMarks), rowsOf(setFeatures),
-		rowsOf(forgetNotices), rowsOf(noticeIDs),
+		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(trafficDates), rowsOf(traffics),
 	} {
 		write(&b)
 	}

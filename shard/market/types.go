@@ -25,9 +25,25 @@ type Marketplace struct {
 	H3               bool          // geoMode h3: locations are H3 cells, and a bid's cell contains its descendants.
 	VendorMax        uint8         // Maximum number of winners of one vendor in one auction; 0: no limit.
 	Reserves         []ReserveRule // At most ReserveRulesMax.
-	CreatedMillis    int64
-	UpdatedMillis    int64
+	// LearnedQualityMilli is the exponent of the learned quality factor in thousandths, 0 to learn.ExponentOne; 0: the
+	// factor is 1. See package learn.
+	LearnedQualityMilli uint16
+	TrafficDates        []TrafficDate // At most TrafficDatesMax, by day, each day once.
+	CreatedMillis       int64
+	UpdatedMillis       int64
 }
+
+// TrafficDate is what the operator expects of the traffic of one local date, as a multiple of what was learned.
+type TrafficDate struct {
+	Day         uint32 // Local days since 1970-01-01.
+	FactorMilli uint32 // In thousandths, at most TrafficFactorMax; 1,000 changes nothing.
+}
+
+// Bounds of the traffic dates of a marketplace.
+const (
+	TrafficDatesMax  = 200 // BOUND: settings are written and copied to every group as a whole.
+	TrafficFactorMax = 100_000
+)
 
 // ExternalDemand is the marketplace's policy for demandSources in auctions.
 type ExternalDemand struct {
@@ -104,6 +120,7 @@ const (
 	Listing AdFormat = iota
 	Banner
 	SponsoredBrand
+	AdFormats = int(SponsoredBrand) + 1
 )
 
 // Period is the length of a budget.
