@@ -29,10 +29,14 @@ func (m *Machine) roll(p command.Periods) {
 	if t.periodsKnown && now == t.periods {
 		return
 	}
+	newDay := now.Day != t.periods.Day
 	t.periods, t.periodsKnown = now, true
 	m.put(keyPeriods(nil, p.Marketplace), command.AppendPeriods(nil, now))
 	if !m.data() {
 		return
+	}
+	if newDay {
+		m.rollClickRates(p.Marketplace)
 	}
 	for _, c := range m.campaigns {
 		spent := c.budget.Spent

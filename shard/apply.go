@@ -99,6 +99,8 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.data(), c, command.ReadForgetEmptied, m.forgetEmptied)
 	case command.OpForgetNotices:
 		return applyIfCarried(m.data(), c, command.ReadForgetNotices, m.forgetNotices)
+	case command.OpTraffic:
+		return applyIfCarried(m.meta, c, command.ReadTraffic, m.learnTraffic)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

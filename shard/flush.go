@@ -35,6 +35,8 @@ func (m *Machine) Flush(b Batch) {
 	m.dirtyWallets = m.dirtyWallets[:0]
 	m.flushBuckets()
 	m.flushCells()
+	m.flushClickRates()
+	m.flushDelays()
 	m.key = append(m.key[:0], tableState)
 	m.value = appendState(m.value[:0], &m.state)
 	m.stateHash = m.replace(m.key, m.value, m.stateHash)
@@ -92,7 +94,6 @@ func (m *Machine) publishBalances(c *campaign) {
 		left = math.MaxInt64
 	}
 	c.balances.BudgetLeft.Store(int64(left))
-	m.rates.publish(c)
 	m.publishWallet(c)
 }
 

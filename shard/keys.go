@@ -53,7 +53,11 @@ const (
 	tableUnknown        = 0x23 // marketplace u16, day u32, product -> nothing.
 	tableVendorMark     = 0x24 // marketplace u16, vendor -> deletion id, of a vendor that the catalog lost.
 	tableNotice         = 0x25 // marketplace u16, notice id -> value, until its delivery is stored (ForgetNotices).
-	tableEnd            = 0x26
+	// 0x26 and 0x27 are the tables of pacing.
+	tableClickRate  = 0x28 // marketplace u16, format u8, level u8, from level 1 on placement u8, at level 2 product or bid u32 -> learn.Rate.
+	tableClickDelay = 0x29 // marketplace u16 -> learn.Delay.
+	tableTraffic    = 0x2a // marketplace u16 -> Traffic; in the meta group.
+	tableEnd        = 0x2b
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -174,6 +178,19 @@ func keyEntry(dst []byte, account ids.UUID, line uint64) []byte {
 
 func keyEmptied(dst []byte, marketplace uint16, wallet ids.UUID, number uint32) []byte {
 	return appendU32(append(appendU16(append(dst, tableEmptied), marketplace), wallet[:]...), number)
+}
+
+// keyClickRate starts the keys of a level of click rates.
+func keyClickRate(dst []byte, marketplace uint16, format market.AdFormat, level market.ClickLevel) []byte {
+	return append(appendU16(append(dst, tableClickRate), marketplace), byte(format), byte(level))
+}
+
+func keyClickDelay(dst []byte, marketplace uint16) []byte {
+	return appendU16(append(dst, tableClickDelay), marketplace)
+}
+
+func keyTraffic(dst []byte, marketplace uint16) []byte {
+	return appendU16(append(dst, tableTraffic), marketplace)
 }
 
 func keyLine(dst []byte, seq uint64) []byte { return appendU64(append(dst, tableJournal), seq) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
 )
@@ -92,8 +93,10 @@ type Machine struct {
 	cells         cells
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
+	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
 
-	rates clickRates // Not part of the state.
+	clicks      clickRates
+	dirtyDelays []uint16 // Marketplaces.
 
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
@@ -123,6 +126,9 @@ type tenant struct {
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
 	noticeBytes  int  // Bytes of its stored notices.
+	delay        learn.Delay
+	delayHash    uint64 // Hash of the stored delay; 0 when there is none.
+	delayDirty   bool
 }
 
 // campaign is a campaign with its money.
@@ -148,7 +154,7 @@ type wallet struct {
 // New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
 // group 0 carries nothing else. REQUIRES: Load is called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
-	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax}
+	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax}
 	m.reset()
 	return m
 }
@@ -171,7 +177,7 @@ func (m *Machine) reset() {
 	m.dedup = newDedup()
 	m.cells = newCells()
 	m.unknown = make(map[unknownDay]unknowns)
-	m.rates = newClickRates()
+	m.clicks, m.dirtyDelays = newClickRates(), nil
 	m.dirtyCampaigns, m.dirtyWallets = nil, nil
 }
 

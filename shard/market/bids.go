@@ -38,6 +38,9 @@ func (m *Market) putBid(c *Campaign, b *Bid) {
 		return
 	}
 	row := BidRow{Amount: int64(b.Amount), Campaign: campaign, Ordinal: b.Ordinal}
+	if c.Format == Listing && c.Group != whatIfGroup {
+		m.setBidProduct(c.Group, b.Ordinal, product)
+	}
 	var before []uint32
 	if c.Format == Listing {
 		if at >= 0 {

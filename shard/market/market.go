@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // Market is the single writer of the view. It stores what the Raft groups feed in tables that share almost all of their
@@ -25,6 +27,8 @@ import (
 // LOCKS: mu guards everything except the atomic pointers. Feeders hold it for one call.
 type Market struct {
 	view      atomic.Pointer[View]
+	clicks    clickRates
+	learned   learned
 	exposures atomic.Pointer[exposureCounts] // Nil before the first exposure.
 	seed      uint64
 	hash      func(seed uint64, text []byte) uint64
@@ -63,6 +67,8 @@ type Market struct {
 	ads           ads
 	brands        rows[uint32] // By product: the row of its brand, 0 for none. It ends at the last product with a brand.
 	bids          bidArena
+	bidProducts   bidProducts
+	clickCounts   clickCounts
 	usage         usage
 	details       wordArena
 	predicates    wordArena
@@ -92,6 +98,8 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 	m.products.table = newTable(bucketsMin)
 	m.categories.table = newTable(bucketsMin)
 	m.locations.byKey = map[string]uint32{}
+	m.clickCounts = clickCounts{parts: map[clickPart]learn.Counts{}, markets: map[uint16]*clickSums{}}
+	m.learned.delays, m.learned.traffic = map[delayOf]learn.Delay{}, map[trafficOf]pacing.Weights{}
 	m.campaigns.add() // Row 0 means no campaign.
 	m.locations.add() // Row 0 means no location.
 	m.campaignTerms.add()
@@ -119,6 +127,7 @@ func (m *Market) PutMarketplace(p *Marketplace) {
 	entry.ExternalDemand.Sources = slices.Clone(p.ExternalDemand.Sources)
 	entry.ownDemand = []byte(p.ExternalDemand.OwnValue)
 	entry.Reserves = slices.Clone(p.Reserves)
+	entry.TrafficDates = slices.Clone(p.TrafficDates)
 	for _, rule := range p.Reserves {
 		floor := Floor{ReserveRule: rule}
 		if rule.Category != "" {
@@ -143,6 +152,8 @@ func (m *Market) Reset(g ids.Group, meta bool) {
 	m.dirty = true
 	m.dropBids(g)
 	m.dropCampaigns(g)
+	m.dropClickRates(g)
+	m.dropLearned(g, meta)
 	if meta {
 		m.markets = nil
 		m.dropCatalog()
@@ -190,6 +201,8 @@ func (m *Market) build() *View {
 		campaigns:     m.campaigns.freeze(),
 		balances:      m.balances,
 		bids:          m.bids.chunks,
+		bidProducts:   m.bidProducts.freeze(),
+		clicks:        &m.clicks,
 		terms:         m.campaignTerms.freeze(),
 		vendorIDs:     m.vendorIDs,
 		segments:      m.segments.freeze(),

@@ -5,7 +5,9 @@ import (
 	"unsafe"
 
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // Marketplace is one marketplace and its settings.
@@ -240,14 +242,13 @@ type Trigger struct {
 // Balances holds the balances of one campaign, and what every auction reads together with them, in one cache line that
 // no other campaign shares.
 //
-// INVARIANT: only the applier of the campaign's Raft group stores balances and click rates; auctions only load them.
+// INVARIANT: only the applier of the campaign's Raft group stores balances; auctions only load them.
 type Balances struct {
 	BudgetLeft    atomic.Int64 // Budget left in this period, in micros; math.MaxInt64 without a budget.
 	WalletBalance atomic.Int64 // Wallet balance in micros; math.MaxInt64 in billing mode post.
 	pacing        PacingState
 	campaignID    [ids.TextLen]byte // The campaign's id as text. It never changes.
-	// Click is the predicted number of clicks per impression, in units of 1/2^32 and below one half; 0: no prediction yet.
-	ClickRate atomic.Uint32
+	_             [4]byte
 }
 
 const _ = -(unsafe.Sizeof(Balances{}) ^ 64) // The build fails when the size is not one cache line.
@@ -268,6 +269,13 @@ type Feed interface {
 	// RecordExposure reports a counted impression or click of a campaign with frequency caps. Exposures are not part of
 	// the replicated state: a Load does not report earlier ones again.
 	RecordExposure(c *Campaign, x *Exposure)
+	// PutClickRate replaces the impressions and clicks that a group has counted of a cell, decayed to the group's local day
+	// of the marketplace; counts of 0 remove them. Auctions read the sums of all groups at once, without Publish.
+	PutClickRate(g ids.Group, c *ClickCell, counts learn.Counts)
+	// PutClickDelay replaces what a group has learned of the delay of a marketplace's clicks.
+	PutClickDelay(g ids.Group, marketplace uint16, d learn.Delay)
+	// PutTraffic replaces the expected traffic of a marketplace's ads of a format. The meta group calls it.
+	PutTraffic(marketplace uint16, format AdFormat, w *pacing.Weights)
 	// PutSegment replaces the users of a segment, given as keyed hashes that ascend without repeats. DeleteSegment removes
 	// them.
 	PutSegment(marketplace uint16, id string, users []uint64)

@@ -35,6 +35,8 @@ type View struct {
 	ads           frozen[*Ad]
 	brands        frozen[uint32]
 	bids          [][]BidRow
+	bidProducts   []frozen[uint32]
+	clicks        *clickRates
 	details       [][]uint32
 	predicates    [][]uint32
 }

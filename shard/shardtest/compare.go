@@ -31,6 +31,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareAccounts(b, fail)
 	m.compareCatalog(b, fail)
 	m.compareNotices(b, fail)
+	m.compareLearned(r, b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}

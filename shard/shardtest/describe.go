@@ -37,6 +37,7 @@ var readers = map[command.Op]struct {
 	command.OpPatchProducts:  {"patch products", reader(command.ReadPatchProducts)},
 	command.OpMarkVendors:    {"mark vendors", reader(command.ReadMarkVendors)},
 	command.OpForgetNotices:  {"forget notices", reader(command.ReadForgetNotices)},
+	command.OpTraffic:        {"traffic", reader(command.ReadTraffic)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {

@@ -50,7 +50,7 @@ func (g *Generator) MoneyStep() Step {
 	g.tick()
 	kinds := []func() Step{
 		g.transfer, g.transfer, g.transfer, g.transfer, g.adjust, g.adjust, g.account, g.account, g.create, g.events, g.events, g.patch,
-		g.forget, g.marketplace, g.advance,
+		g.forget, g.marketplace, g.advance, g.traffic,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
