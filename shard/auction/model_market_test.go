@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -26,13 +27,13 @@ type modelMarket struct {
 	segments   map[string][]uint64
 	exposures  frequencyCounts // The exposures of users to campaigns and bids.
 	stale      *auction.Groups
+	clicks     map[clickCount]learn.Counts
 	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
 }
 
 type campaign struct {
 	market.Campaign
 	left, wallet money.Micros
-	click        uint32 // Predicted click rate, 0 for none.
 	pacing       uint64 // The pacing state, 0 for market.PacingOpen.
 	slot         *market.Balances
 }
@@ -60,6 +61,7 @@ func newModelMarket() *modelMarket {
 		assets:     map[string]market.Asset{},
 		segments:   map[string][]uint64{},
 		exposures:  frequencyCounts{},
+		clicks:     map[clickCount]learn.Counts{},
 	}
 }
 
@@ -91,12 +93,14 @@ func (w *modelMarket) feed(m *market.Market) {
 	for id, users := range w.segments {
 		m.PutSegment(n, id, users)
 	}
+	for cell, counts := range w.clicks {
+		m.PutClickRate(cell.group, &cell.ClickCell, counts)
+	}
 }
 
 func (c *campaign) feed(m *market.Market) {
 	c.slot = m.PutCampaign(&c.Campaign)
 	c.slot.BudgetLeft.Store(int64(c.left))
-	c.slot.ClickRate.Store(c.click)
 	c.slot.WalletBalance.Store(int64(c.wallet))
 	m.PacingStateOf(&c.Campaign).Store(c.pacingState())
 }

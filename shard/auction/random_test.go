@@ -202,12 +202,11 @@ func (r *randomMarket) change() {
 		return
 	}
 	r.recordExposure()
+	r.countClicks()
 	if c := r.someCampaign(); c.slot != nil {
 		c.left, c.wallet = r.balance(), r.balance()
 		c.slot.BudgetLeft.Store(int64(c.left))
 		c.slot.WalletBalance.Store(int64(c.wallet))
-		c.click = uint32(r.Uint64()>>33) >> r.IntN(31) // 31 bits; sometimes 0.
-		c.slot.ClickRate.Store(c.click)
 		c.pacing = 0
 		if r.IntN(3) == 0 {
 			c.pacing = r.pacing()

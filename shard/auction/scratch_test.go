@@ -3,6 +3,7 @@ package auction
 import (
 	"testing"
 
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -45,15 +46,15 @@ func TestGenerationMap(t *testing.T) {
 func TestChargeProbability(t *testing.T) {
 	exposure := uint64(1 << 16)
 	for rank, want := range []uint16{1967, 1573, 1180, 1062} {
-		if got := chargeProbability(market.CPC, exposure, 0); got != want {
+		if got := chargeProbability(market.CPC, exposure, learn.PriorRate); got != want {
 			t.Errorf("weight of a click at rank %d is %d, want %d", rank+1, got, want)
 		}
-		exposure = nextVisibility(rank, exposure)
+		exposure = learn.NextVisibility(rank, exposure)
 	}
 	if got := chargeProbability(market.CPM, 1<<16, 0); got != 65535 {
 		t.Errorf("weight of an impression is %d", got)
 	}
-	if got := chargeProbability(market.CPA, 1<<16, 0); got != 197 {
+	if got := chargeProbability(market.CPA, 1<<16, learn.PriorRate); got != 197 {
 		t.Errorf("weight of a purchase is %d, want 197", got)
 	}
 	if got := chargeProbability(market.CPC, 1<<16, 1<<32/5); got != 13108 {

@@ -13,9 +13,9 @@ import (
 //
 // LOCKS: mu guards everything; no other lock is taken under it.
 type learned struct {
-	mu      sync.RWMutex
-	delays  map[delayOf]learn.Delay
-	traffic map[trafficOf]pacing.Weights
+	mu       sync.RWMutex
+	delays   map[delayOf]learn.Delay
+	expected map[expectedOf]pacing.Weights
 }
 
 type delayOf struct {
@@ -23,7 +23,7 @@ type delayOf struct {
 	marketplace uint16
 }
 
-type trafficOf struct {
+type expectedOf struct {
 	marketplace uint16
 	format      AdFormat
 }
@@ -47,16 +47,16 @@ func (m *Market) ClickDelay(g ids.Group, marketplace uint16) learn.Delay {
 func (m *Market) PutTraffic(marketplace uint16, format AdFormat, w *pacing.Weights) {
 	m.learned.mu.Lock()
 	defer m.learned.mu.Unlock()
-	m.learned.traffic[trafficOf{marketplace, format}] = *w
+	m.learned.expected[expectedOf{marketplace, format}] = *w
 }
 
-// Traffic returns the expected traffic of a marketplace's ads of a format: uniform when nothing was learned yet. The
+// ExpectedTraffic returns the expected traffic of a marketplace's ads of a format: uniform when nothing was learned yet. The
 // operator's factors of single dates are not part of it (Marketplace.TrafficDates). It may be called at any time from any
 // goroutine.
-func (m *Market) Traffic(marketplace uint16, format AdFormat) pacing.Weights {
+func (m *Market) ExpectedTraffic(marketplace uint16, format AdFormat) pacing.Weights {
 	m.learned.mu.RLock()
 	defer m.learned.mu.RUnlock()
-	if w, known := m.learned.traffic[trafficOf{marketplace, format}]; known {
+	if w, known := m.learned.expected[expectedOf{marketplace, format}]; known {
 		return w
 	}
 	return pacing.UniformWeights()
@@ -72,6 +72,6 @@ func (m *Market) dropLearned(g ids.Group, meta bool) {
 		}
 	}
 	if meta {
-		clear(m.learned.traffic)
+		clear(m.learned.expected)
 	}
 }

@@ -99,7 +99,7 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 	m.categories.table = newTable(bucketsMin)
 	m.locations.byKey = map[string]uint32{}
 	m.clickCounts = clickCounts{parts: map[clickPart]learn.Counts{}, markets: map[uint16]*clickSums{}}
-	m.learned.delays, m.learned.traffic = map[delayOf]learn.Delay{}, map[trafficOf]pacing.Weights{}
+	m.learned.delays, m.learned.expected = map[delayOf]learn.Delay{}, map[expectedOf]pacing.Weights{}
 	m.campaigns.add() // Row 0 means no campaign.
 	m.locations.add() // Row 0 means no location.
 	m.campaignTerms.add()
