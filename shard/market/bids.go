@@ -38,8 +38,8 @@ func (m *Market) putBid(c *Campaign, b *Bid) {
 		return
 	}
 	row := BidRow{Amount: int64(b.Amount), Campaign: campaign, Ordinal: b.Ordinal}
-	if c.Format == Listing && c.Group != whatIfGroup {
-		m.setBidProduct(c.Group, b.Ordinal, product)
+	if c.Format == Listing {
+		m.byBid.put(c.Group, b.Ordinal, product)
 	}
 	var before []uint32
 	if c.Format == Listing {

@@ -28,6 +28,7 @@ import (
 type Market struct {
 	view      atomic.Pointer[View]
 	clicks    clickRates
+	byBid     bidProducts
 	learned   learned
 	exposures atomic.Pointer[exposureCounts] // Nil before the first exposure.
 	seed      uint64
@@ -67,7 +68,6 @@ type Market struct {
 	ads           ads
 	brands        rows[uint32] // By product: the row of its brand, 0 for none. It ends at the last product with a brand.
 	bids          bidArena
-	bidProducts   bidProducts
 	clickCounts   clickCounts
 	usage         usage
 	details       wordArena
@@ -201,7 +201,7 @@ func (m *Market) build() *View {
 		campaigns:     m.campaigns.freeze(),
 		balances:      m.balances,
 		bids:          m.bids.chunks,
-		bidProducts:   m.bidProducts.freeze(),
+		bidProducts:   &m.byBid,
 		clicks:        &m.clicks,
 		terms:         m.campaignTerms.freeze(),
 		vendorIDs:     m.vendorIDs,

@@ -35,7 +35,7 @@ type View struct {
 	ads           frozen[*Ad]
 	brands        frozen[uint32]
 	bids          [][]BidRow
-	bidProducts   []frozen[uint32]
+	bidProducts   *bidProducts
 	clicks        *clickRates
 	details       [][]uint32
 	predicates    [][]uint32
