@@ -116,6 +116,12 @@ func (g *Generator) amount(what string) money.Micros {
 	return []money.Micros{1, 99, 100, 101, 250, 1_000, 10_000}[g.choose(7, what)]
 }
 
+// EventStep returns a command of events.
+func (g *Generator) EventStep() Step {
+	g.tick()
+	return g.events()
+}
+
 func (g *Generator) events() Step {
 	e := command.Events{Marketplace: g.market()}
 	s := Step{Name: "events", Events: []command.EventResult{}}
