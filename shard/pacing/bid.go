@@ -6,9 +6,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// ReturnBid returns the bid for a click that meets a target return on ad spend if predictions hold: purchases of a click x
-// value of a purchase / target, rounded down, at most ceiling (the campaign's own bid amount). purchaseRate is in units of
-// 1/2^32, targetMilli in thousandths. Without a target (0) it is the ceiling. It uses integers only.
+// ReturnBid returns the bid for a click that meets a target return on ad spend if predictions hold: purchases of a
+// click x value of a purchase / target, rounded down, at most ceiling (the campaign's own bid amount). purchaseRate is
+// in units of 1/2^32, targetMilli in thousandths. Without a target (0) it is the ceiling. It uses integers only.
 func ReturnBid(purchaseRate uint32, value, ceiling money.Micros, targetMilli uint32) money.Micros {
 	if targetMilli == 0 || ceiling <= 0 {
 		return max(ceiling, 0)

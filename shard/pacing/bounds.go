@@ -10,10 +10,10 @@ const (
 	Month
 )
 
-// Bounds returns the start and end of the local day, week or month that contains a moment, in Unix milliseconds. A day starts
-// at the first moment that has its date, which is not 0:00 where the clock is set forward at midnight.
+// Bounds returns the start and end of the local day, week or month that contains a moment, in Unix milliseconds. A day
+// starts at the first moment that has its date, which is not 0:00 where the clock is set forward at midnight.
 func Bounds(span Span, zone Zone, millis int64) (start, end int64) {
-	day, _ := localHour(floorDiv(millis, 1000), zone)
+	day, _ := localHour(inRange(millis)/1000, zone)
 	first, last := day, day+1
 	switch span {
 	case Day:
@@ -28,19 +28,17 @@ func Bounds(span Span, zone Zone, millis int64) (start, end int64) {
 	return dayStart(first, zone), dayStart(last, zone)
 }
 
-// dayStart returns the first moment of a local day, in milliseconds. Offsets are between -15 and +15 hours, and clocks change
-// at whole cells.
+// dayStart returns the first moment with the date of a local day or a later one, in milliseconds. Offsets are from -24
+// to +16 hours (a zone that crosses the date line skips a day), and clocks change at whole cells.
 func dayStart(day int64, zone Zone) int64 {
-	const around = 15 * 3600
-	guess := day * daySeconds
-	guess -= zone(guess - zone(guess))
-	// The offset just before the day may differ from the guess's by a change of the clock of up to 3 hours.
-	for t := guess - 3*3600; t < guess+around; t += cellMillis / 1000 {
+	const step = cellMillis / 1000
+	t := day*daySeconds - 16*3600
+	for ; t < day*daySeconds+24*3600; t += step {
 		if local, _ := localHour(t, zone); local >= day {
-			return t * 1000
+			break
 		}
 	}
-	return guess * 1000
+	return t * 1000
 }
 
 // civil converts days since 1970-01-01 to a date of the Gregorian calendar, and dayOf back, as in Howard Hinnant's

@@ -2,8 +2,8 @@ package pacing // float: the leader computes this; its results are replicated as
 
 import "math"
 
-// Zone maps a moment in Unix seconds to the offset of local time from UTC in seconds. It must be a pure function; the daemon
-// makes it from the marketplace's time zone.
+// Zone maps a moment in Unix seconds to the offset of local time from UTC in seconds. It must be a pure function; the
+// daemon makes it from the marketplace's time zone.
 type Zone func(utcSeconds int64) int64
 
 // UTC is the zone without offset.
@@ -18,12 +18,13 @@ type DateFactor struct {
 // DateFactorMax bounds a DateFactor.
 const DateFactorMax = 100
 
-// Horizon is the time in both directions for which a caller should make a curve around the current time: it covers a month
-// and the next one's first days.
+// Horizon is the time in both directions for which a caller should make a curve around the current time: it covers a
+// month and the next one's first days.
 const Horizon = 35 * 24 * 3600 * 1000
 
-// Curve says how much traffic is expected when. It integrates the weights of the hours of the week over cells of 15 minutes
-// of UTC, each of which lies in one local hour, whatever the zone does. So days of 23 and 25 hours need no case. It is immutable.
+// Curve says how much traffic is expected when. It integrates the weights of the hours of the week over cells of 15
+// minutes of UTC, each of which lies in one local hour, whatever the zone does. So days of 23 and 25 hours need no
+// case. It is immutable.
 type Curve struct {
 	from  int64     // Start of the first cell, in milliseconds; a multiple of cellMillis.
 	sums  []float64 // sums[i] is the weight of the first i cells, in average hours.
@@ -36,14 +37,16 @@ const (
 	hourMillis  = 4 * cellMillis
 	daySeconds  = 24 * 3600
 	cellsOfHour = 4
+	cellsMax    = 400 * 24 * cellsOfHour // BOUND: more than a year; 300 kB.
 )
 
-// NewCurve returns the curve of the weights and date factors in a zone. It follows them from fromMillis to toMillis; before and
-// after, every hour is an average one. The caller makes another one when the weights or factors change, and often enough for
-// toMillis to stay ahead (Horizon). It costs about 10 ns and 8 bytes for each 15 minutes, beside the zone.
+// NewCurve returns the curve of the weights and date factors in a zone. It follows them from fromMillis to toMillis, at
+// most 400 days; before and after, every hour is an average one. The caller makes another one when the weights or
+// factors change, and often enough for toMillis to stay ahead (Horizon). It costs about 10 ns and 8 bytes for each 15
+// minutes, beside the zone.
 func NewCurve(w *Weights, zone Zone, dates []DateFactor, fromMillis, toMillis int64) *Curve {
-	from := floorDiv(fromMillis, cellMillis)
-	cells := max(floorDiv(toMillis-1, cellMillis)+1-from, 0)
+	from := floorDiv(inRange(fromMillis), cellMillis)
+	cells := min(max(floorDiv(inRange(toMillis)-1, cellMillis)+1-from, 0), cellsMax)
 	c := &Curve{from: from * cellMillis, sums: make([]float64, cells+1), level: float64(w.Level) / trafficUnit}
 	sum := 0.0
 	for i := range cells {
@@ -57,16 +60,14 @@ func NewCurve(w *Weights, zone Zone, dates []DateFactor, fromMillis, toMillis in
 // Uniform returns the curve of a marketplace of which nothing is known: every hour is an average one.
 func Uniform() *Curve { return &Curve{sums: []float64{0}} }
 
-// Share returns the traffic that is expected between two moments, in average hours; 0 when to is not after from. Only ratios of
-// shares mean something.
+// Share returns the traffic that is expected between two moments, in average hours; 0 when to is not after from. Only
+// ratios of shares mean something.
 func (c *Curve) Share(fromMillis, toMillis int64) float64 {
-	if toMillis <= fromMillis {
-		return 0
-	}
-	return max(c.at(toMillis)-c.at(fromMillis), 0)
+	return max(c.at(inRange(toMillis))-c.at(inRange(fromMillis)), 0)
 }
 
-// at returns the weight from the first cell to a moment; negative before it.
+// at returns the weight from the first cell to a moment; negative before it. It never falls. REQUIRES: millis is
+// inRange.
 func (c *Curve) at(millis int64) float64 {
 	d := millis - c.from
 	if d < 0 {

@@ -10,7 +10,7 @@ import (
 func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decision {
 	pass, multiplier := 1.0, 1.0
 	if plan.Mode == Even {
-		pass, multiplier = p.shade(s.x)
+		pass, multiplier = p.shade(s.aggressiveness)
 	}
 	if plan.Ceiling > 0 {
 		multiplier = min(multiplier, float64(plan.Ceiling)/Unshaded)
@@ -22,7 +22,9 @@ func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decisi
 	if word == Stopped || plan.Mode != Unlimited && l.left <= 0 {
 		pass = 0
 	}
-	s.count(float64(auctions), pass, multiplier)
+	if plan.active() {
+		s.count(float64(auctions), pass, multiplier)
+	}
 	return Decision{
 		Word:       word,
 		Hold:       money.Micros(math.Ceil(min(s.hold(), float64(money.MaxMicros)))),
@@ -32,26 +34,23 @@ func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decisi
 	}
 }
 
-// shade returns the probability to compete and the factor of the bids for an aggressiveness. Spend grows with the square of
-// the factor, so that below the floor the probability falls with the square.
-func (p *Params) shade(x float64) (pass, multiplier float64) {
-	if x >= 0 {
-		return 1, 1
+// shade returns the probability to compete and the factor of the bids for an aggressiveness. Spend grows with the
+// square of the factor, so that below the floor the probability falls with the square.
+func (p *Params) shade(aggressiveness float64) (pass, multiplier float64) {
+	if aggressiveness >= p.Floor {
+		return 1, aggressiveness
 	}
-	factor := math.Exp(x)
-	if factor >= p.Floor {
-		return 1, factor
-	}
-	return factor * factor / (p.Floor * p.Floor), p.Floor
+	return aggressiveness * aggressiveness / (p.Floor * p.Floor), p.Floor
 }
 
 // count adds to the means of the period. The mean factor is that of the auctions that were not skipped.
 func (s *State) count(auctions, pass, multiplier float64) {
-	if auctions <= 0 || s.seen <= 0 {
+	if auctions <= 0 {
 		return
 	}
-	s.skip = unit(s.skip + (1-pass-s.skip)*min(auctions/s.seen, 1))
-	if competed := s.seen * (1 - s.skip); competed > 0 {
+	s.counted += auctions
+	s.skip = unit(s.skip + (1-pass-s.skip)*(auctions/s.counted))
+	if competed := s.counted * (1 - s.skip); competed > 0 {
 		s.multiplier = unit(s.multiplier + (multiplier-s.multiplier)*min(auctions*pass/competed, 1))
 	}
 }
@@ -73,9 +72,9 @@ func (s *State) status(plan *Plan, l *limits) Status {
 		return LimitedByBudget
 	case plan.Mode == Fast:
 		return NotPaced
-	case s.seen > 0 && s.multiplier*s.multiplier*(1-s.skip)*wouldSpend < 1:
+	case s.counted > 0 && s.multiplier*s.multiplier*(1-s.skip)*wouldSpend < 1:
 		return LimitedByBudget
-	case s.seen > 0 && s.x >= 0 && s.multiplier >= fullBid:
+	case s.aggressiveness >= 1 && s.multiplier >= fullBid:
 		return LimitedByBid
 	}
 	return OnPlan

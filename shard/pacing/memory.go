@@ -6,29 +6,32 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Memory is what a State must remember to continue after a restart or on another leader, as integers that can be replicated.
-// It changes with every tick, but only slowly: a copy of the last minute is good enough to continue from, except for the hold,
-// which is replicated with each Decision that changed it. The zero value is the memory of a campaign that never ticked.
+// Memory is what a State must remember to continue after a restart or on another leader, as integers that can be
+// replicated. It changes with every tick, but only slowly: an old copy is good enough to continue from, because the
+// first tick after Restore lets the hold decay over the time since, and learns nothing from that time when it is more
+// than a minute. The zero value is the memory of a campaign that never ticked.
 type Memory struct {
 	AtMillis       int64        // Time of the last tick; 0: none.
 	Period         uint32       // Plan.Period of the last tick.
 	Aggressiveness int32        // Logarithm of the aggressiveness, in units of 2^-24, at most 0.
-	Opening        int32        // The same an hour after the start of this period; OpeningUnknown before that.
+	Opening        int32        // The same after an hour of steering in this period; OpeningUnknown before that.
+	Steered        uint32       // Seconds of steering in this period, until the opening is known.
 	HoldFast       money.Micros // The part of the hold that is released at the pace of most clicks.
 	HoldSlow       money.Micros // The part that is released at the pace of late clicks.
 	WinRate        uint64       // Wins per second in units of 2^-32.
 	Cost           money.Micros // Expected cost in the memory of the estimate.
 	Traffic        uint64       // Auctions in the memory of the estimate, in units of 2^-8.
-	Seen           uint64       // Auctions since the start of the period.
+	Seen           uint64       // Auctions since the start of the period; without a forecast of about the last hour.
 	SeenHours      uint64       // Weight of the curve over the same time, in average hours of units of 2^-20.
 	Cap            money.Micros // Budget and carry of the last tick.
 	DayStartMillis int64        // Plan.DayStartMillis of the last tick.
 	DaySpent       money.Micros // Billed in the period before that day.
+	Counted        uint64       // Auctions that Skip and Multiplier are means of.
 	Skip           uint32       // Decision.Skip.
 	Multiplier     uint32       // Decision.Multiplier.
 }
 
-// OpeningUnknown is the value of Memory.Opening in the first hour of a period whose predecessor is not known.
+// OpeningUnknown is the value of Memory.Opening in the first hour of a period.
 const OpeningUnknown = 1
 
 // Units of Memory.
@@ -46,42 +49,45 @@ func (s *State) Memory() Memory {
 	}
 	return Memory{
 		AtMillis: s.at, Period: s.period,
-		Aggressiveness: int32(math.Round(s.x * logUnit)),
-		Opening:        s.openingMemory(),
-		HoldFast:       micros(s.holdFast), HoldSlow: micros(s.holdSlow),
+		Aggressiveness: int32(math.Round(math.Log(s.aggressiveness) * logUnit)),
+		Opening:        s.openingMemory(), Steered: uint32(clamp(math.Round(s.steered), 0, math.MaxUint32)),
+		HoldFast: micros(s.holdFast), HoldSlow: micros(s.holdSlow),
 		WinRate: whole(s.winRate * rateUnit),
 		Cost:    micros(s.cost), Traffic: whole(s.traffic * trafficUnit),
 		Seen: whole(s.seen), SeenHours: whole(s.seenHours * hourUnit),
 		Cap: s.cap, DayStartMillis: s.dayStart, DaySpent: s.daySpent,
-		Skip: uint32(s.skip * Always), Multiplier: uint32(s.multiplier * Unshaded),
+		Counted: whole(s.counted), Skip: uint32(s.skip * Always), Multiplier: uint32(s.multiplier * Unshaded),
 	}
 }
 
 func (s *State) openingMemory() int32 {
-	if s.opening > 0 {
+	if s.opening == openingUnknown {
 		return OpeningUnknown
 	}
-	return int32(math.Round(s.opening * logUnit))
+	return int32(math.Round(math.Log(s.opening) * logUnit))
 }
 
-// Restore returns a state that continues where the memory was taken. Members out of range are clamped, so that a memory that
-// was not made by Memory is harmless. The first tick lets the time since AtMillis pass for the hold.
+// Restore returns a state that continues where the memory was taken. Members out of range are clamped, so that a memory
+// that was not made by Memory is harmless.
 func Restore(m Memory) State {
 	if m.AtMillis == 0 {
 		return State{}
 	}
 	s := State{
-		at: m.AtMillis, started: true, period: m.Period,
-		x: logOf(m.Aggressiveness), opening: OpeningUnknown,
+		at: inRange(m.AtMillis), started: true, restored: true, period: m.Period,
+		aggressiveness: math.Exp(logOf(m.Aggressiveness)), opening: openingUnknown,
+		steered:  float64(m.Steered),
 		holdFast: amount(m.HoldFast), holdSlow: amount(m.HoldSlow),
 		winRate: float64(m.WinRate) / rateUnit,
 		cost:    amount(m.Cost), traffic: float64(m.Traffic) / trafficUnit,
 		seen: float64(m.Seen), seenHours: float64(m.SeenHours) / hourUnit,
-		cap: min(max(m.Cap, 0), money.MaxMicros), dayStart: m.DayStartMillis, daySpent: min(max(m.DaySpent, 0), money.MaxMicros),
-		skip: unit(float64(m.Skip) / Always), multiplier: unit(float64(m.Multiplier) / Unshaded),
+		cap:      min(max(m.Cap, 0), money.MaxMicros),
+		dayStart: m.DayStartMillis, daySpent: min(max(m.DaySpent, 0), money.MaxMicros),
+		counted: float64(m.Counted), skip: unit(float64(m.Skip) / Always),
+		multiplier: unit(float64(m.Multiplier) / Unshaded),
 	}
 	if m.Opening <= 0 {
-		s.opening = logOf(m.Opening)
+		s.opening = math.Exp(logOf(m.Opening))
 	}
 	return s
 }

@@ -1,11 +1,12 @@
 package pacing // float: the leader computes this; its results are replicated as integers.
 
-// Params are the constants of the controller. Times are in seconds. The zero value is not usable: take Defaults and change
-// it. A Params is only read, so that all campaigns of a marketplace can share one.
+// Params are the constants of the controller. Times are in seconds. The zero value is not usable: take Defaults and
+// change it. A Params is only read, so that all campaigns of a marketplace can share one.
 type Params struct {
 	// ClickDelay is the mean time from an auction to its click. Each marketplace learns its own; 60 s before it has.
 	ClickDelay float64
-	// SlowShare of the clicks are late: their mean delay is SlowFactor times that of the others. ClickDelay is the mean of all.
+	// SlowShare of the clicks are late: their mean delay is SlowFactor times that of the others. ClickDelay is the mean
+	// of all.
 	SlowShare, SlowFactor float64
 
 	// Start is the logarithm of the aggressiveness of a campaign that has no history (slow start).
@@ -28,20 +29,23 @@ type Params struct {
 	RemainingMin float64
 	// PriorShare is the share of a period that the forecast of traffic weighs against what was seen.
 	PriorShare float64
+	// UnknownMemory is the time over which traffic is averaged while there is no forecast of it.
+	UnknownMemory float64
 	// EpsilonShare of the mean planned cost per auction is added to target and estimate, so that neither is ever 0.
 	EpsilonShare float64
 	// EditGain is the exponent of the change of what is left by which an edit of the budget changes the aggressiveness.
 	EditGain float64
 	// DayCap bounds what a weekly, monthly or even total budget spends in a day, in multiples of the day's share.
 	DayCap float64
-	// OpeningSeconds after the start of a period its aggressiveness is remembered for the start of the next.
+	// OpeningSeconds is the time of steering after which the aggressiveness of a period is remembered for the start of
+	// the next.
 	OpeningSeconds float64
 
-	// PurchaseDelay is the distribution of the time from a click to its purchase, as a mixture of exponentials whose shares add
-	// up to 1.
+	// PurchaseDelay is the distribution of the time from a click to its purchase, as a mixture of exponentials whose
+	// shares add up to 1.
 	PurchaseDelay [3]DelayPart
-	// ReturnEvidence is the number of expected purchases in a loop time of the target return; ReturnLoopMin and ReturnLoopMax
-	// bound it.
+	// ReturnEvidence is the number of expected purchases in a loop time of the target return; ReturnLoopMin and
+	// ReturnLoopMax bound it.
 	ReturnEvidence               float64
 	ReturnLoopMin, ReturnLoopMax float64
 	// ReturnMin is the smallest factor that a target return on ad spend makes of a bid; the largest is 1.
@@ -61,10 +65,11 @@ func Defaults() Params {
 		Start: -1.2039728043259361, // ln 0.3
 		Floor: 0.05, XMin: -6, StepMax: 2,
 		Evidence: 10, LoopMin: 60, LoopMax: 5400, LoopShare: 1.0 / 16, WinMemory: 1800,
-		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, EpsilonShare: 0.02,
-		EditGain: 0.5, DayCap: 2, OpeningSeconds: 3600,
+		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, UnknownMemory: 3600,
+		EpsilonShare: 0.02,
+		EditGain:     0.5, DayCap: 2, OpeningSeconds: 3600,
 		PurchaseDelay:  [3]DelayPart{{0.35, 20 * 60}, {0.15, 8 * 3600}, {0.5, 6 * 24 * 3600}},
-		ReturnEvidence: 10, ReturnLoopMin: 3600, ReturnLoopMax: 7 * 24 * 3600,
+		ReturnEvidence: 60, ReturnLoopMin: 12 * 3600, ReturnLoopMax: 7 * 24 * 3600,
 		ReturnMin: 0.2,
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Returns steers one campaign toward its target return on ad spend: it lowers the bids while purchases bring less than the
-// target. The zero value starts with full bids. What was spent counts against the target only as fast as purchases follow
-// clicks (Params.PurchaseDelay), so that a campaign is not punished for purchases that are still to come.
+// Returns steers one campaign toward its target return on ad spend: it lowers the bids while purchases bring less than
+// the target. The zero value starts with full bids. What was spent counts against the target only as fast as purchases
+// follow clicks (Params.PurchaseDelay), so that a campaign is not punished for purchases that are still to come.
 type Returns struct {
 	at      int64      // Time of the last update in milliseconds; 0: none.
 	log     float64    // Logarithm of the factor, ln(Params.ReturnMin) to 0.
@@ -39,7 +39,7 @@ func (r *Returns) Update(now int64, o Return, p *Params) {
 		return
 	}
 	tau := p.returnLoop(dt, &o)
-	forget := decay(dt / tau)
+	forget := decay(2 * dt / tau)
 	r.spend, r.value = r.spend*forget, r.value*forget+amount(o.Value)
 	for i, part := range p.PurchaseDelay {
 		due := r.pending[i] * (1 - decay(dt/max(part.Mean, 1)))
@@ -74,7 +74,10 @@ type ReturnMemory struct {
 
 // Memory returns what must be remembered.
 func (r *Returns) Memory() ReturnMemory {
-	m := ReturnMemory{AtMillis: r.at, Log: int32(math.Round(r.log * logUnit)), Spend: micros(r.spend), Value: micros(r.value)}
+	m := ReturnMemory{
+		AtMillis: r.at, Log: int32(math.Round(r.log * logUnit)),
+		Spend: micros(r.spend), Value: micros(r.value),
+	}
 	for i, v := range r.pending {
 		m.Pending[i] = micros(v)
 	}

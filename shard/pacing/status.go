@@ -29,18 +29,19 @@ const AdviceMax = 10
 
 // Advice is what a larger budget would have brought, estimated from what pacing held back. It is meant for people.
 type Advice struct {
-	// SuggestedBudget is the budget of a period with which pacing would not have to hold back: budget x demand, where demand is
-	// 1 / (multiplier^2 x (1 - skip)), at most AdviceMax, because spend grows with the square of the factor of the bids.
+	// SuggestedBudget is the budget of a period with which pacing would not have to hold back: budget x demand, where
+	// demand is 1 / (multiplier^2 x (1 - skip)), at most AdviceMax, because spend grows with the square of the factor
+	// of the bids.
 	SuggestedBudget money.Micros
 	// LostSpend is what the campaign could have spent beyond what it spent in this period: spent x (demand - 1).
 	LostSpend money.Micros
-	// LostValue estimates the worth of the lost clicks at the advertiser's own bids: LostSpend / mean multiplier, because a
-	// click that was lost to shading is worth its full bid and would have cost about the paced share of it.
+	// LostValue estimates the worth of the lost clicks at the advertiser's own bids: LostSpend / mean multiplier,
+	// because a click that was lost to shading is worth its full bid and would have cost about the paced share of it.
 	LostValue money.Micros
 }
 
-// Advise returns the advice for a period in which spent was billed of budget under the means of a Decision. It is the budget
-// and 0 for a campaign that is not limited by its budget.
+// Advise returns the advice for a period in which spent was billed of budget under the means of a Decision. It is the
+// budget and 0 for a campaign that is not limited by its budget.
 func Advise(budget, spent money.Micros, d Decision) Advice {
 	a := Advice{SuggestedBudget: max(budget, 0)}
 	if d.Status != LimitedByBudget || d.Multiplier == 0 {

@@ -1,13 +1,9 @@
 package pacing // float: the leader computes this; its results are replicated as integers.
 
-import (
-	"math"
+import "math"
 
-	"github.com/gavel-ads/gavel/shard/money"
-)
-
-// gapMax is the longest time between two ticks that changes the aggressiveness, in seconds. After a longer one the first
-// tick would act on traffic and spend that nobody counted.
+// gapMax is the longest time between two ticks, in seconds, that changes the aggressiveness: a longer one changes it as
+// one of this length would. After a restored memory that is older, the first tick learns nothing.
 const gapMax = 60
 
 // advance moves the state's time to now and returns the time before and the seconds between.
@@ -17,7 +13,7 @@ func (s *State) advance(now int64) (last int64, dt float64) {
 		last = now - 1000 // The first tick is one like the others.
 	}
 	if now <= last {
-		return last, 0
+		return now, 0
 	}
 	s.at = now
 	return last, float64(now-last) / 1000
@@ -28,15 +24,15 @@ func (s *State) begin(plan *Plan, p *Params) {
 	switch {
 	case !s.started:
 		s.started, s.period, s.cap = true, plan.Period, plan.cap()
-		s.x, s.opening = p.Start, OpeningUnknown
+		s.aggressiveness, s.opening = math.Exp(p.Start), openingUnknown
 	case s.period != plan.Period:
-		if s.opening <= 0 {
-			s.x = s.opening
+		if s.opening != openingUnknown {
+			s.jump(s.opening)
 		}
-		s.period, s.cap, s.opening = plan.Period, plan.cap(), OpeningUnknown
-		s.seen, s.seenHours, s.skip, s.multiplier = 0, 0, 0, 0
+		s.period, s.cap, s.opening = plan.Period, plan.cap(), openingUnknown
+		s.steered, s.seen, s.seenHours = 0, 0, 0
+		s.counted, s.skip, s.multiplier = 0, 0, 0
 		s.dayStart, s.daySpent = plan.DayStartMillis, 0
-		return
 	}
 	if s.dayStart != plan.DayStartMillis {
 		s.dayStart, s.daySpent = plan.DayStartMillis, plan.Spent
@@ -45,127 +41,157 @@ func (s *State) begin(plan *Plan, p *Params) {
 
 // serve lets the hold and the rate of wins decay over dt seconds and adds what was served.
 func (s *State) serve(dt float64, served *Served, p *Params) {
-	fast := max(p.ClickDelay, 1) / (1 - p.SlowShare + p.SlowShare*p.SlowFactor)
-	cost := float64(min(max(served.Expected, 0), money.MaxMicros))
-	s.holdFast = s.holdFast*decay(dt/fast) + (1-p.SlowShare)*cost
-	s.holdSlow = s.holdSlow*decay(dt/(fast*p.SlowFactor)) + p.SlowShare*cost
-	s.winRate = s.winRate*decay(dt/p.WinMemory) + float64(served.Wins)/p.WinMemory
+	cost, wins := served.cost(), float64(served.Wins)
+	y := dt * (1 - p.SlowShare + p.SlowShare*p.SlowFactor) / max(p.ClickDelay, 1)
+	s.holdFast = s.holdFast*decay(y) + (1-p.SlowShare)*cost
+	s.holdSlow = s.holdSlow*decay(y/p.SlowFactor) + p.SlowShare*cost
+	perSecond := 1 / p.WinMemory
+	s.winRate = s.winRate*decay(dt*perSecond) + wins*perSecond
 }
+
+func (s *Served) cost() float64 { return amount(s.Expected) }
 
 // hold returns the expected cost of ads whose outcome is open.
 func (s *State) hold() float64 { return s.holdFast + s.holdSlow }
 
-// traffics is what is known of the traffic of the period.
-type traffics struct {
-	total    float64 // Weight of the curve over the plan.
-	gone     float64 // The same until now.
-	forecast float64 // Auctions in the plan as forecast; 0: not known.
-	expected float64 // Auctions in the plan as they look now; 0: not known.
-	day      float64 // Weight of the curve over the current day inside the plan; 0: days have no cap.
-	dayGone  float64 // The same until now.
-	seconds  float64 // Time from the plan's start to its end.
+// traffic is what the curve expects of the plan, in average hours, and what that means in auctions.
+type traffic struct {
+	total, gone  float64 // Of the plan, and of it until now.
+	day, dayGone float64 // Of the current day inside the plan, and of it until now; 0: days have no cap.
+	seconds      float64 // Time from the plan's start to its end.
+	forecast     float64 // Auctions in the plan as forecast; 0: not known.
 }
 
-// traffics counts the traffic since the last tick and returns what is known of the plan's.
-func (s *State) traffics(last, now int64, plan *Plan, auctions uint64, c *Curve) (t traffics) {
-	if plan.Mode != Even {
-		s.seen += float64(auctions)
-		return t
-	}
-	start, end := plan.StartMillis, plan.EndMillis
-	at := c.at(min(max(now, start), max(end, start)))
-	begin := c.at(start)
-	t.total, t.gone = max(c.at(end)-begin, 0), at-begin
+// observe counts the auctions since the last tick and fills what the curve expects of the plan. Without a forecast the
+// mean traffic of the period so far would say little about the rest of it, so that only the last hour counts: then what
+// is free is spread over the time that remains.
+func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64, c *Curve, p *Params) {
+	start := inRange(plan.StartMillis)
+	end := max(inRange(plan.EndMillis), start)
+	begin, at := c.at(start), c.at(min(max(now, start), end))
+	t.total, t.gone = c.at(end)-begin, at-begin
+	t.seconds = float64(end-start) / 1000
 	t.forecast = c.level * t.total
-	t.seconds = float64(max(end-start, 0)) / 1000
-	if now > start {
-		s.seen += float64(auctions)
-		s.seenHours += c.Share(max(last, start), now)
+	if now > start && last < end {
+		s.see(float64(now-last)/1000, at-c.at(max(last, start)), auctions, t.forecast > 0, p)
 	}
 	if from, to := max(plan.DayStartMillis, start), min(plan.DayEndMillis, end); from < to {
 		dayBegin := c.at(from)
 		t.day, t.dayGone = c.at(to)-dayBegin, max(at-dayBegin, 0)
 	}
-	return t
 }
 
-// limits is what may still be spent.
+// see counts auctions over an interval of dt seconds to which the curve gives a weight of hours. Traffic of which the
+// curve expects nothing, such as that of hours in which the campaign does not compete, says nothing about the rest.
+func (s *State) see(dt, hours float64, auctions uint64, forecast bool, p *Params) {
+	if hours <= 0 {
+		return
+	}
+	if !forecast {
+		forget := decay(dt / p.UnknownMemory)
+		s.seen, s.seenHours = s.seen*forget, s.seenHours*forget
+	}
+	s.seen += float64(auctions)
+	s.seenHours += hours
+}
+
+// limits is what may still be spent, in micro-units.
 type limits struct {
-	cap  float64
+	cap  float64 // Budget and carry.
 	left float64 // Of the period, not less the hold.
 	free float64 // Of the period, less the hold; at least 0.
 	day  float64 // Of the day, less the hold; +Inf when days have no cap.
 }
 
-func (s *State) limits(plan *Plan, t *traffics, p *Params) limits {
-	l := limits{cap: float64(plan.cap()), day: math.Inf(1)}
+func (s *State) limit(l *limits, plan *Plan, t *traffic, p *Params) {
+	l.cap, l.day = float64(plan.cap()), math.Inf(1)
 	l.left = l.cap - float64(max(plan.Spent, 0))
 	l.free = max(l.left-s.hold(), 0)
-	if t.day > 0 && t.total > 0 {
+	if t.day > 0 {
 		today := float64(max(plan.Spent-s.daySpent, 0))
 		l.day = max(p.DayCap*l.cap*t.day/t.total-today-s.hold(), 0)
 	}
-	return l
 }
 
-// edit answers a change of the budget inside a period at once: spend grows with the square of the aggressiveness.
-func (s *State) edit(plan *Plan, p *Params) {
-	was := s.cap
+// edit answers a change of the budget inside a period at once. Spend grows with the square of the aggressiveness, so
+// that the square root of the change of what is free would be right if all auctions cost alike.
+func (s *State) edit(plan *Plan, l *limits, p *Params) {
+	if plan.cap() == s.cap {
+		return
+	}
+	before := l.free - l.cap + float64(s.cap)
 	s.cap = plan.cap()
-	if was == s.cap || plan.Mode != Even {
-		return
-	}
-	used := float64(max(plan.Spent, 0)) + s.hold()
-	before, after := float64(was)-used, float64(s.cap)-used
-	if before > 0 && after > 0 {
-		s.x = clamp(s.x+p.EditGain*clamp(math.Log(after/before), -p.StepMax, p.StepMax), p.XMin, 0)
+	if plan.Mode == Even && before > 0 && l.free > 0 {
+		s.jump(p.bound(s.aggressiveness * math.Exp(p.EditGain*clamp(math.Log(l.free/before), -p.StepMax, p.StepMax))))
 	}
 }
 
-// steer moves the aggressiveness toward the target: what is free over the traffic that remains.
-func (s *State) steer(dt float64, served *Served, t *traffics, l *limits, p *Params) {
-	if !s.expect(t, p) {
-		return
+// jump changes the aggressiveness at once, and the memory of the estimate with it: spend goes with the square, and the
+// loop would answer a second time to what it remembers of the old spend.
+func (s *State) jump(aggressiveness float64) {
+	factor := aggressiveness / s.aggressiveness
+	s.aggressiveness = aggressiveness
+	s.cost *= factor * factor
+}
+
+// steer moves the aggressiveness toward the target. The plan of the period and the cap of the day are two targets, of
+// which the smaller counts.
+func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Params) {
+	level := s.level(t, p)
+	if level <= 0 {
+		return // Nothing is known of the traffic yet.
 	}
-	remaining := t.expected * max(p.RemainingMin, 1-p.FastFinish-t.gone/t.total)
-	target := l.free / remaining
+	free, remaining := l.free, level*max(p.RemainingMin*t.total, (1-p.FastFinish)*t.total-t.gone)
 	if t.day > 0 {
-		today := t.expected / t.total * max(p.RemainingMin*t.day, t.day-t.dayGone)
-		target = min(target, l.day/today)
+		today := level * max(p.RemainingMin*t.day, t.day-t.dayGone)
+		if l.day*remaining < free*today {
+			free, remaining = l.day, today
+		}
 	}
 	base := t.forecast
 	if base == 0 {
-		base = t.expected
+		base = level * t.total
 	}
 	epsilon := p.EpsilonShare * l.cap / base
 
-	tau := p.loop(s.winRate, t.seconds)
-	forget := decay(2 * dt / tau)
-	s.cost = s.cost*forget + float64(max(served.Expected, 0))
+	part := dt / p.loop(s.winRate, t.seconds)
+	forget := decay(2 * part)
+	s.cost = s.cost*forget + served.cost()
 	s.traffic = s.traffic*forget + float64(served.Auctions)
 	if s.traffic < trafficMin {
-		return // No traffic for a long time: nothing says what the aggressiveness costs.
+		return // Without traffic nothing says what the aggressiveness costs.
 	}
-	step := clamp(math.Log((target+epsilon)/(s.cost/s.traffic+epsilon)), -p.StepMax, p.StepMax)
-	s.x = clamp(s.x+step*min(min(dt, gapMax)/tau, 1), p.XMin, 0)
+	// The ratio of target, free/remaining + epsilon, and estimate, cost/traffic + epsilon, both times remaining x
+	// traffic.
+	step := lnRatio((free+epsilon*remaining)*s.traffic, (s.cost+epsilon*s.traffic)*remaining)
+	if dt > gapMax {
+		part *= gapMax / dt
+	}
+	s.aggressiveness = p.bound(s.aggressiveness * exp(clamp(step, -p.StepMax, p.StepMax)*min(part, 1)))
 }
 
 // trafficMin is the least number of auctions in memory that an estimate is made from.
 const trafficMin = 1e-3
 
-// expect fills what the plan's traffic looks like now: what was seen, weighed against the forecast. It reports whether
-// anything is known of it.
-func (s *State) expect(t *traffics, p *Params) bool {
-	if t.total <= 0 {
-		return false
+// bound clamps an aggressiveness.
+func (p *Params) bound(aggressiveness float64) float64 {
+	if aggressiveness < p.Floor { // Rare, so that most ticks need no exponential.
+		return max(aggressiveness, math.Exp(p.XMin))
 	}
-	share, prior := s.seenHours/t.total, 0.0
+	return min(aggressiveness, 1)
+}
+
+// level returns the auctions of an average hour as they look now: those of the hours that were seen, weighed against
+// the forecast. It returns 0 when nothing is known.
+func (s *State) level(t *traffic, p *Params) float64 {
 	if t.forecast > 0 {
 		t.forecast = max(t.forecast, 1)
-		prior = p.PriorShare
+		return (s.seen + p.PriorShare*t.forecast) / (s.seenHours + p.PriorShare*t.total)
 	}
-	t.expected = (s.seen + prior*t.forecast) / (share + prior)
-	return t.expected > 0 && !math.IsInf(t.expected, 0)
+	if s.seen <= 0 || s.seenHours <= 0 || t.total <= 0 {
+		return 0
+	}
+	return s.seen / s.seenHours
 }
 
 // loop returns the time constant of the loop for a campaign that wins so often and a plan of so many seconds.
@@ -178,19 +204,18 @@ func (p *Params) loop(winRate, planSeconds float64) float64 {
 }
 
 // remember keeps the aggressiveness of the period's beginning for the beginning of the next.
-func (s *State) remember(now int64, plan *Plan, p *Params) {
-	if s.opening > 0 && float64(now-plan.StartMillis)/1000 >= p.OpeningSeconds {
-		s.opening = s.x
+func (s *State) remember(dt float64, p *Params) {
+	if s.opening != openingUnknown {
+		return
+	}
+	s.steered += min(dt, gapMax)
+	if s.steered >= p.OpeningSeconds {
+		s.opening = s.aggressiveness
 	}
 }
 
 func clamp(v, low, high float64) float64 { return max(low, min(v, high)) }
 
-// decay returns e^-y for y >= 0. A tick is short beside the times of memory, so that five terms of the series are right to
-// 3e-7 of the value, without the cost of the exponential.
-func decay(y float64) float64 {
-	if y < 0.125 {
-		return 1 - y*(1-y*(1.0/2-y*(1.0/6-y*(1.0/24))))
-	}
-	return math.Exp(-y)
-}
+// inRange clamps a time to 1970 to the year 287,396, in which differences of times cannot overflow and are exact as
+// floats.
+func inRange(millis int64) int64 { return min(max(millis, 0), 1<<53) }

@@ -8,15 +8,15 @@ const HoursOfWeek = 168
 // WeightOne is the weight of an average hour.
 const WeightOne = 1 << 20
 
-// Weights are the traffic of each hour of the week relative to the average hour, in units of 1/WeightOne, and the level of
-// that average hour.
+// Weights are the traffic of each hour of the week relative to the average hour, in units of 1/WeightOne, and the level
+// of that average hour.
 type Weights struct {
 	Hours [HoursOfWeek]uint32
 	Level uint64 // Auctions in an average hour, in units of 2^-8; 0: not known.
 }
 
-// Traffic is what the traffic of a marketplace, or of one of its ad formats, taught. It is replicated: Learn and Weights are
-// computed by every replica and use integers only.
+// Traffic is what the traffic of a marketplace, or of one of its ad formats, taught. It is replicated: Learn and
+// Weights are computed by every replica and use integers only.
 type Traffic struct {
 	Hours [HoursOfWeek]HourTraffic
 	Seen  uint64 // Auctions that were learned from.
@@ -39,12 +39,12 @@ const (
 const (
 	auctionsMax = 1 << 40 // In an hour: 300 million a second.
 	seenMax     = 1 << 31 // As the weight of what was seen against a prior.
-	minutesMax  = 180     // Of one hour of the week: with the clock set back it lasts two hours at most, in known zones.
+	minutesMax  = 180     // Of one hour of the week: where the clock is set back it lasts two hours.
 )
 
-// Learn adds the auctions that were counted in one local hour of the week, which lasted so many minutes: 60, or 120 when the
-// clock was set back in it; an hour that the clock skips is not learned. The mean of the first weeks becomes a moving one
-// with weight 0.3 for the newest. Out of range arguments change nothing.
+// Learn adds the auctions that were counted in one local hour of the week, which lasted so many minutes: 60, or 120
+// when the clock was set back in it; an hour that the clock skips is not learned. The mean of the first weeks becomes a
+// moving one with weight 0.3 for the newest. Out of range arguments change nothing.
 func (t *Traffic) Learn(hour int, auctions uint64, minutes uint32) {
 	if hour < 0 || hour >= HoursOfWeek || minutes == 0 || minutes > minutesMax {
 		return
@@ -64,9 +64,9 @@ func (t *Traffic) Learn(hour int, auctions uint64, minutes uint32) {
 	t.Seen = min(t.Seen, 1<<62) + auctions
 }
 
-// Weights returns the curve's weights: what was observed, shrunk toward the parent's (nil: the uniform curve) as if prior
-// auctions had been seen with those. An hour of the week that was not observed yet counts like the same hour of the days that
-// were. Before all 24 hours of a day were observed, the result is the parent's.
+// Weights returns the curve's weights: what was observed, shrunk toward the parent's (nil: the uniform curve) as if
+// prior auctions had been seen with those. An hour of the week that was not observed yet counts like the same hour of
+// the days that were. Before all 24 hours of a day were observed, the result is the parent's.
 func (t *Traffic) Weights(parent *Weights, prior uint64) Weights {
 	uniform := UniformWeights()
 	if parent == nil {
@@ -93,8 +93,8 @@ func (t *Traffic) Weights(parent *Weights, prior uint64) Weights {
 	return w
 }
 
-// filled returns the rate of each hour of the week, with the mean of the same hour of other days where it was not observed.
-// It reports whether each hour of the day was observed at least once.
+// filled returns the rate of each hour of the week, with the mean of the same hour of other days where it was not
+// observed. It reports whether each hour of the day was observed at least once.
 func (t *Traffic) filled() (rates [HoursOfWeek]uint64, ok bool) {
 	for hour := range 24 {
 		sum, days := uint64(0), uint64(0)
@@ -114,6 +114,17 @@ func (t *Traffic) filled() (rates [HoursOfWeek]uint64, ok bool) {
 		}
 	}
 	return rates, true
+}
+
+// During returns the weights for a campaign that competes in some hours of the week only, by its schedule: the others
+// have weight 0, so that its budget is planned for its own hours. Such a campaign needs a curve of its own.
+func (w Weights) During(active *[HoursOfWeek]bool) Weights {
+	for hour, competes := range active {
+		if !competes {
+			w.Hours[hour] = 0
+		}
+	}
+	return w
 }
 
 // UniformWeights returns the weights of a marketplace of which nothing is known.

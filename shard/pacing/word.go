@@ -1,7 +1,5 @@
 package pacing // float: the leader computes this; its results are replicated as integers.
 
-import "math"
-
 // The two special words; they equal those of market.PacingState, which a test of package market's users compares.
 const (
 	Stopped uint64 = 0                     // No bid competes.
@@ -14,14 +12,14 @@ const (
 	Unshaded = 1 << 31   // Factor of the bids: 1.
 )
 
-// Word returns the word for a probability to compete and a factor of the bids. Both are clamped to 0 to 1; a value that is not
-// a number counts as 0. A factor that would round to 0 stops the campaign.
+// Word returns the word for a probability to compete and a factor of the bids. Both are clamped to 0 to 1; a value that
+// is not a number counts as 0. A factor that would round to 0 stops the campaign.
 func Word(pass, multiplier float64) uint64 {
-	factor := uint64(math.Round(unit(multiplier) * Unshaded))
+	factor := uint64(unit(multiplier)*Unshaded + 0.5)
 	if factor == 0 {
 		return Stopped
 	}
-	return uint64(math.Round(unit(pass)*Always))<<32 | factor
+	return uint64(unit(pass)*Always+0.5)<<32 | factor
 }
 
 // Split returns the two factors of a word: the probability to compete and the factor of the bids, both 0 to 1.
