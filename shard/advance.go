@@ -30,11 +30,14 @@ func (m *Machine) roll(p command.Periods) {
 	if t.periodsKnown && now == t.periods {
 		return
 	}
-	sameMonth := now.Month == t.periods.Month
+	sameMonth, newDay := now.Month == t.periods.Month, now.Day != t.periods.Day
 	t.periods, t.periodsKnown = now, true
 	m.put(keyPeriods(nil, p.Marketplace), command.AppendPeriods(nil, now))
 	if !m.data() {
 		return
+	}
+	if newDay {
+		m.rollClickRates(p.Marketplace)
 	}
 	for _, c := range m.campaigns {
 		if c.Marketplace == p.Marketplace {

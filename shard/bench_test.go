@@ -37,6 +37,7 @@ func newClicks() *clicks {
 		c.e.Records[i] = command.EventRecord{
 			Kind: event.Click, Charge: market.CPC, Bucket: event.BucketOf(benchNow), Cell: benchNow / 900_000,
 			OccurredMillis: benchNow, Campaign: uint32(1 + i%8), Bid: uint32(1 + i%8), Price: 250_000,
+			Rank: uint8(1 + i%4), AgeSeconds: uint32(i), Product: fmt.Appendf(nil, "product-%d", i%8),
 		}
 	}
 	return c
@@ -54,9 +55,10 @@ func (c *clicks) renew() []byte {
 	return c.cmd
 }
 
-// fund opens a machine with eight campaigns of one vendor with a high balance.
+// fund opens a machine at the newest level with eight campaigns of one vendor with a high balance.
 func fund(tb testing.TB) *shardtest.Replica {
 	r := open(tb, shardtest.NewKV())
+	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelNewest}))
 	r.Do(command.AppendAdjustWallet(nil, benchNow, &command.AdjustWallet{
 		Request: ids.UUID{1}, Marketplace: 1, VendorID: "v", Amount: 1e18,
 	}))

@@ -22,9 +22,12 @@ func (m *Machine) applyEvents(c *command.Command) []byte {
 	return command.AppendEventResults(make([]byte, 0, 8+4*len(m.results)), m.results)
 }
 
-// productIDsFit reports whether the product ids of all purchases are short enough to become part of keys (textMax).
+// productIDsFit reports whether the product ids of all events are short enough to become part of keys (textMax).
 func productIDsFit(e *command.Events) bool {
 	for i := range e.Records {
+		if len(e.Records[i].Product) > textMax {
+			return false
+		}
 		for j := range e.Records[i].Items {
 			if len(e.Records[i].Items[j].ProductID) > textMax {
 				return false
@@ -51,8 +54,8 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) // Not negative.
 	m.rememberReport(r)
 	m.count(marketplace, c, r, &result)
-	if c != nil {
-		m.rates.count(c, r.Kind, m.tenant(c.Marketplace).periods.Day)
+	if c != nil && r.Rank > 0 && result.Outcome != command.AlreadyCharged {
+		m.teach(c, r)
 	}
 	if c != nil && len(c.Caps) > 0 && r.UserHash != 0 {
 		m.recordExposure(c, r)

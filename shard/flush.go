@@ -36,6 +36,8 @@ func (m *Machine) Flush(b Batch) {
 	m.publishHolds()
 	m.flushBuckets()
 	m.flushCells()
+	m.flushClickRates()
+	m.flushDelays()
 	m.key = append(m.key[:0], tableState)
 	m.value = appendState(m.value[:0], &m.state)
 	m.stateHash = m.replace(m.key, m.value, m.stateHash)
@@ -93,7 +95,6 @@ func (m *Machine) publishBalances(c *campaign) {
 		left = math.MaxInt64
 	}
 	c.balances.BudgetLeft.Store(int64(left))
-	m.rates.publish(c)
 	m.publishWallet(c)
 }
 

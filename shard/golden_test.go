@@ -226,6 +226,11 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 	for range goldenCommands / 2 {
 		add(g.MoneyStep().Command)
 	}
+	if level >= command.LevelPacing { // So that the state at the end holds click rates of ads.
+		for range goldenCommands / 4 {
+			add(g.EventStep().Command)
+		}
+	}
 	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { // Few.
 		add(cmd)
 	}

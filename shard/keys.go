@@ -55,6 +55,9 @@ const (
 	tableNotice         = 0x25 // marketplace u16, notice id -> value, until its delivery is stored (ForgetNotices).
 	tablePace           = 0x26 // campaign u32 -> command.Paced, the last decision of the pacing controller.
 	tablePaced          = 0x27 // -> number of the last Pace, and the reports that the holds contain.
+	tableClickRate      = 0x28 // marketplace u16, format u8, level u8, from level 1 on placement u8, at level 2 product or bid u32 -> learn.Rate.
+	tableClickDelay     = 0x29 // marketplace u16 -> learn.Delay.
+	tableTraffic        = 0x2a // marketplace u16 -> Traffic; in the meta group.
 	tableExclusive      = 0x2c // marketplace u16, format u8, product -> bids of exclusive campaigns: campaign u32, bid u32 each.
 	tableEnd            = 0x2d
 )
@@ -184,6 +187,19 @@ func keyEmptied(dst []byte, marketplace uint16, wallet ids.UUID, number uint32) 
 }
 
 func keyPace(dst []byte, ordinal uint32) []byte { return appendU32(append(dst, tablePace), ordinal) }
+
+// keyClickRate starts the keys of a level of click rates.
+func keyClickRate(dst []byte, marketplace uint16, format market.AdFormat, level market.ClickLevel) []byte {
+	return append(appendU16(append(dst, tableClickRate), marketplace), byte(format), byte(level))
+}
+
+func keyClickDelay(dst []byte, marketplace uint16) []byte {
+	return appendU16(append(dst, tableClickDelay), marketplace)
+}
+
+func keyTraffic(dst []byte, marketplace uint16) []byte {
+	return appendU16(append(dst, tableTraffic), marketplace)
+}
 
 func keyLine(dst []byte, seq uint64) []byte { return appendU64(append(dst, tableJournal), seq) }
 

@@ -117,8 +117,7 @@ var errKey = errors.New("malformed key")
 var keyLens = [tableEnd]int{
 	tableState: 1, tablePeriods: 3, tableMarketplace: 3, tableSecrets: 1, tableWallet: 17, tableAdjust: 21,
 	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
-	tableAttempt: 9,
-	tablePace:    5, tablePaced: 1,
+	tableAttempt: 9, tablePace: 5, tablePaced: 1, tableClickDelay: 3, tableTraffic: 3,
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
 }
 
@@ -224,6 +223,17 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 			m.feed.PutCounted(m.group, &m.paced.reports[i].CountedReport)
 		}
 		return err
+	case tableClickRate:
+		return l.loadClickRate(key, value, hash)
+	case tableClickDelay:
+		return m.loadDelay(binary.BigEndian.Uint16(rest), value, hash)
+	case tableTraffic:
+		var t Traffic
+		if err := readTraffic(&t, value); err != nil {
+			return err
+		}
+		m.publishTraffic(binary.BigEndian.Uint16(rest), &t)
+		return nil
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

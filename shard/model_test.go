@@ -36,7 +36,7 @@ const modelRounds = 10
 func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardtest.Step) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
-		g.Model.UnknownMax = unknownMax
+		g.Model.UnknownMax, g.Model.ClickAdsMax = unknownMax, clickAdsMax
 		single := openFew(t, shardtest.NewKV())
 		batched := openFew(t, shardtest.NewKV())
 		if newest {
@@ -85,11 +85,15 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 // unknownMax is UnknownProductsMax in these tests.
 const unknownMax = 2
 
-// openFew is open with unknownMax.
+// clickAdsMax is ClickAdsMax in these tests.
+const clickAdsMax = 3
+
+// openFew is open with unknownMax and clickAdsMax.
 func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)
 	r.Machine.LimitUnknownProducts(unknownMax)
+	r.Machine.LimitClickAds(clickAdsMax)
 	return r
 }
 

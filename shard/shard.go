@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
@@ -100,10 +101,12 @@ type Machine struct {
 	cells         cells
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
+	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
 
 	paced paced
 
-	rates clickRates // Not part of the state.
+	clicks      clickRates
+	dirtyDelays []uint16 // Marketplaces.
 
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
@@ -135,6 +138,9 @@ type tenant struct {
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
 	noticeBytes  int  // Bytes of its stored notices.
+	delay        learn.Delay
+	delayHash    uint64 // Hash of the stored delay; 0 when there is none.
+	delayDirty   bool
 }
 
 // campaign is a campaign with its money.
@@ -163,7 +169,7 @@ type wallet struct {
 // New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
 // group 0 carries nothing else. REQUIRES: Load is called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
-	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax}
+	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax}
 	m.reset()
 	return m
 }
@@ -189,7 +195,7 @@ func (m *Machine) reset() {
 	m.cells = newCells()
 	m.unknown = make(map[unknownDay]unknowns)
 	m.paced = paced{}
-	m.rates = newClickRates()
+	m.clicks, m.dirtyDelays = newClickRates(), nil
 	m.dirtyCampaigns, m.dirtyWallets, m.dirtyHolds = nil, nil, nil
 }
 

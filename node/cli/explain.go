@@ -119,7 +119,7 @@ func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 		return
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  OUTCOME\tBID ON\tVENDOR\tCAMPAIGN\tBID ID\tBID\tWORTH\tSHADED\tCOMPETING\tRESERVE\tLEFT\tHOLD\tWALLET\tWALLET HOLD\tPENDING\tPACING\tDRAW\tQUALITY\tSCORE\tPRICE\tNEEDED")
+	fmt.Fprintln(t, "  OUTCOME\tBID ON\tVENDOR\tCAMPAIGN\tBID ID\tBID\tWORTH\tSHADED\tCOMPETING\tRESERVE\tLEFT\tHOLD\tWALLET\tWALLET HOLD\tPENDING\tPACING\tDRAW\tQUALITY\tCLICK RATE\tLEARNED\tSCORE\tPRICE\tNEEDED")
 	for k := range a.Candidates {
 		c := &a.Candidates[k]
 		outcome, target := c.Reason, c.Type+" "+c.ID
@@ -129,9 +129,9 @@ func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 		if c.VariationID != "" {
 			target += " / " + c.VariationID
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.6g\t%s\t%s\n",
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.6g\t%s\t%s\n",
 			outcome, printable(target), printable(cmp.Or(c.VendorID, c.DemandSource)), cmp.Or(c.CampaignID, "external"), bidOf(c), c.ChargeType, amountOf(c), c.Worth, c.Shaded, c.Competing,
-			c.Reserve, dash(c.Remaining), dash(c.Hold), dash(c.Wallet), dash(c.WalletHold), dash(c.Pending), c.Pacing, c.Draw, c.Quality, c.Score, dash(c.Price), dash(c.Needed))
+			c.Reserve, dash(c.Remaining), dash(c.Hold), dash(c.Wallet), dash(c.WalletHold), dash(c.Pending), c.Pacing, c.Draw, c.Quality, c.ClickRate, c.Learned, c.Score, dash(c.Price), dash(c.Needed))
 	}
 	_ = t.Flush() // Writing to the command's output failed; there is nowhere else to report that.
 	if a.Omitted > 0 {

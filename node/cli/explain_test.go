@@ -12,9 +12,9 @@ import (
 
 const explanation = `{"at":"2026-01-01T00:00:00.000Z","operation":"travel","auctions":[{"resultType":"flights","slots":2,"winners":1,"lost":{"outranked":3},` +
 	`"candidates":[{"outcome":"won","rank":1,"price":60.0001,"campaignId":"c-1","bidId":"b-1","vendorId":"v1","type":"product","id":"f1",` +
-	`"variationID":"a","chargeType":"CPC","bid":90,"ceiling":150,"worth":90,"shaded":89,"competing":88,"reserve":5,"remaining":1000,"hold":12.5,"wallet":300,"walletHold":20,"pending":0.75,"pacing":0.9,"draw":0.25,"quality":1,"score":90},` +
+	`"variationID":"a","chargeType":"CPC","bid":90,"ceiling":150,"worth":90,"shaded":89,"competing":88,"reserve":5,"remaining":1000,"hold":12.5,"wallet":300,"walletHold":20,"pending":0.75,"pacing":0.9,"draw":0.25,"quality":1,"clickRate":0.0312,"learnedQuality":1.5,"score":90},` +
 	`{"outcome":"lost","reason":"outranked","demandSource":"dsp","demandBid":0,"type":"product","id":"f\u001b2","chargeType":"CPC",` +
-	`"bid":60,"worth":60,"shaded":60,"competing":60,"reserve":5,"pacing":1,"draw":0,"quality":0.5,"score":30,"against":{"rank":1,"price":60.0001,"score":90},"needed":181}],"omitted":2},` +
+	`"bid":60,"worth":60,"shaded":60,"competing":60,"reserve":5,"pacing":1,"draw":0,"quality":0.5,"clickRate":0.03,"learnedQuality":1,"score":30,"against":{"rank":1,"price":60.0001,"score":90},"needed":181}],"omitted":2},` +
 	`{"resultType":"hotels","slots":1,"winners":0,"lost":{},"candidates":[],"omitted":0}]}`
 
 func TestExplain(t *testing.T) {
@@ -44,9 +44,9 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%d, sent %s, want %s", code, got, want)
 	}
 	const table = `auction 0: flights, 1 of 2 slots filled, 3 bids lost
-  OUTCOME      BID ON          VENDOR  CAMPAIGN  BID ID               BID            WORTH  SHADED  COMPETING  RESERVE  LEFT  HOLD  WALLET  WALLET HOLD  PENDING  PACING  DRAW  QUALITY  SCORE  PRICE    NEEDED
-  won, rank 1  product f1 / a  v1      c-1       b-1                  CPC 90 of 150  90     89      88         5        1000  12.5  300     20           0.75     0.9     0.25  1        90     60.0001  -
-  outranked    product f?2     dsp     external  demandSources bid 0  CPC 60         60     60      60         5        -     -     -       -            -        1       0     0.5      30     -        181
+  OUTCOME      BID ON          VENDOR  CAMPAIGN  BID ID               BID            WORTH  SHADED  COMPETING  RESERVE  LEFT  HOLD  WALLET  WALLET HOLD  PENDING  PACING  DRAW  QUALITY  CLICK RATE  LEARNED  SCORE  PRICE    NEEDED
+  won, rank 1  product f1 / a  v1      c-1       b-1                  CPC 90 of 150  90     89      88         5        1000  12.5  300     20           0.75     0.9     0.25  1        0.0312      1.5      90     60.0001  -
+  outranked    product f?2     dsp     external  demandSources bid 0  CPC 60         60     60      60         5        -     -     -       -            -        1       0     0.5      0.03        1        30     -        181
   and 2 more bids that lost
 
 auction 1: hotels, 0 of 1 slots filled, 0 bids lost

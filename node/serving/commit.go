@@ -94,12 +94,20 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 
 // removeUnsupported removes the values from a share that its group cannot read until every node runs this version.
 func (c *Core) removeUnsupported(s *share) {
-	if c.Level != nil && c.Level(s.group) >= command.LevelProducts {
-		return
+	level := command.LevelFormat1
+	if c.Level != nil {
+		level = c.Level(s.group)
 	}
 	for i := range s.records {
-		for j := range s.records[i].Items {
-			s.records[i].Items[j].Unknown = false
+		r := &s.records[i]
+		if level < command.LevelPacing {
+			r.Rank, r.AgeSeconds, r.Product = 0, 0, nil
+		}
+		if level >= command.LevelProducts {
+			continue
+		}
+		for j := range r.Items {
+			r.Items[j].Unknown = false
 		}
 	}
 }
@@ -120,7 +128,7 @@ func (es *eventScratch) size() int {
 	const (
 		eventSize  = 256
 		itemSize   = 80
-		recordSize = 200
+		recordSize = 232
 	)
 	n := cap(es.batch.Arena) + eventSize*cap(es.batch.Events) + itemSize*(cap(es.batch.Items)+cap(es.items))
 	shares := es.shares[:cap(es.shares)]

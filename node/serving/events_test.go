@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -364,6 +365,47 @@ func TestUnknownProductsAreMarked(t *testing.T) {
 		items := node.Proposer.Committed[0].Events.Records[0].Items
 		if want := level == command.LevelProducts; items[0].Unknown || items[1].Unknown != want {
 			t.Errorf("level %d: %+v", level, items)
+		}
+	}
+}
+
+// TestRecordsOfPlaces checks that impressions and clicks of a token carry the rank, the product and the age from which click
+// rates are learned, if the feature level of the group allows it.
+func TestRecordsOfPlaces(t *testing.T) {
+	for _, level := range []command.Level{command.LevelProducts, command.LevelPacing} {
+		node := servingtest.New(servingtest.Spec{Bids: 10})
+		deps := node.Deps
+		deps.Level = func(ids.Group) command.Level { return level }
+		known := node.Market.View().Campaign(1)
+		own := token(node, bidid.Payload{
+			Charge: market.CPC, Shard: ids.Shard(known.Shard), Campaign: known.Ordinal, Bid: 3, Rank: 2, Price: 1,
+			IssuedMillis: servingtest.NowMillis - 90_000,
+		})
+		unknown := token(node, bidid.Payload{Charge: market.CPC, Campaign: 1, Bid: 1 << 30, Price: 1, IssuedMillis: servingtest.NowMillis + 20_000})
+		old := token(node, bidid.Payload{Charge: market.CPC, Campaign: 1, Bid: 1 << 30, Price: 1, IssuedMillis: 1})
+		external := token(node, bidid.Payload{External: true, ProductHash: 1})
+		body := fmt.Sprintf(`{"impressions":[{"id":"1",%[1]s,"resolvedBidId":%[2]q},{"id":"2",%[1]s}],
+			"clicks":[{"id":"1",%[1]s,"resolvedBidId":%[2]q},{"id":"2",%[1]s,"resolvedBidId":%[3]q},
+				{"id":"3",%[1]s,"resolvedBidId":%[4]q},{"id":"4",%[1]s,"resolvedBidId":%[5]q}],
+			"purchases":[{"id":"1",%[1]s,"items":[{"productId":"a","unitPrice":1}],"resolvedBidId":%[2]q}]}`, occurred, own, unknown, old, external)
+		if a := ask(serving.New(deps), "POST", "/v2/events", node.AuctionKey, body); a.status != 200 {
+			t.Fatal(a.body)
+		}
+		var got []string
+		for _, r := range node.Proposer.Records() {
+			got = append(got, fmt.Sprintf("%s %d %d %q", r.Kind, r.Rank, r.AgeSeconds, r.Product))
+		}
+		want := []string{
+			`impressions 2 90 "p-0000002"`, `impressions 0 0 ""`, `clicks 2 90 "p-0000002"`, `clicks 1 0 ""`, `clicks 1 604800 ""`,
+			`clicks 0 0 ""`, `purchases 0 0 ""`,
+		}
+		if level < command.LevelPacing {
+			for i := range want {
+				want[i] = strings.Fields(want[i])[0] + ` 0 0 ""`
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("level %d:\n got %q\nwant %q", level, got, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -71,6 +72,8 @@ type Candidate struct {
 	Pacing       float64     `json:"pacing" doc:"Probability that pacing lets the campaign compete; below 1, the draw has to be below it."`
 	Draw         float64     `json:"draw" doc:"The number from 0 to 1 chosen at random for the campaign in this request; 0 for external demand."`
 	Quality      float64     `json:"quality"`
+	ClickRate    float64     `json:"clickRate" doc:"Predicted clicks of an impression at the first rank, from the clicks on this ad at this placement so far."`
+	Learned      float64     `json:"learnedQuality" doc:"The factor that the marketplace's setting learnedQuality makes of the click rate; it multiplies the quality. 1 without the setting."`
 	Score        float64     `json:"score" doc:"Comparable within the auction; 0 when a gate came before."`
 	Against      *Rival      `json:"against,omitempty" doc:"The winner that the bid would have had to beat."`
 	Needed       json.Number `json:"needed,omitempty" doc:"The least bid that would have won; absent when none would have, or when it is not known. Ties go as they did here."`
@@ -109,7 +112,10 @@ func (g *gathering) add(x *explainer, i int, f *auction.BidExplanation) {
 		Outcome: "lost", BidNumber: f.Bid, VendorID: string(f.Vendor.Bytes), Type: f.Type.String(), ID: string(f.Target.Bytes),
 		VariationID: string(f.Variation), ChargeType: chargeNames[f.Charge], Bid: minor(f.Amount), Worth: minor(f.Adjusted),
 		Shaded: minor(f.Shaded), Competing: minor(f.Competing), Draw: float64(f.Draw) / (1 << 32),
-		Reserve: minor(f.Reserve), Pacing: probability(f.PassProbability), Quality: float64(f.Quality) / (1 << 60), Score: score(f.ScoreHi, f.ScoreLo, exponent),
+		Reserve: minor(f.Reserve), Pacing: probability(f.PassProbability), Quality: float64(f.Quality) / (1 << 60),
+		ClickRate: math.Round(float64(f.ClickRate)/(1<<32)*1e6) / 1e6,
+		Learned:   math.Round(float64(f.LearnedQuality)/learn.One*1e4) / 1e4,
+		Score:     score(f.ScoreHi, f.ScoreLo, exponent),
 	}
 	if f.Campaign != nil {
 		c.CampaignID = string(f.Campaign[:])

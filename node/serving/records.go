@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
-	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
 // eventScratch is the memory of one events request.
@@ -72,6 +71,7 @@ func (es *eventScratch) addEvent(sc *Scratch, keyring *bidid.Keyring, e *event.E
 		}
 		shard = p.Shard
 		es.resolve(&r, &p, e)
+		es.place(&r, &p, nowMillis)
 	default:
 		r.Entity, r.EntityType = e.EntityID, e.EntityType
 		if len(e.ExternalCampaign) > 0 {
@@ -139,6 +139,19 @@ func (es *eventScratch) resolve(r *command.EventRecord, p *bidid.Payload, e *eve
 	r.Charge, r.Campaign, r.Bid, r.Price = p.Charge, p.Campaign, p.Bid, p.Price
 }
 
+// place sets what a click rate is learned from: the rank and product of the ad, and how long after the auction the event
+// arrived. Nothing is learned from external demand, which has no campaign. The age ends with the arrival and not with
+// occurredAt, because money is held for an ad until its click is committed. Ages are bounded, and a token of a node whose
+// clock is ahead has the age 0.
+func (es *eventScratch) place(r *command.EventRecord, p *bidid.Payload, nowMillis int64) {
+	if p.External || r.Kind != event.Impression && r.Kind != event.Click {
+		return
+	}
+	r.Rank = p.Rank
+	r.AgeSeconds = uint32(min(max(nowMillis-p.IssuedMillis, 0)/1000, event.AgeSecondsMax)) // Within the bound.
+	r.Product = es.view.ProductOfBid(es.marketplace, es.core.Topology.GroupOf(p.Shard), p.Bid)
+}
+
 // purchase returns the items of a purchase with their prices resolved; nil for other events.
 func (es *eventScratch) purchase(e *event.Event) []command.PurchaseItem {
 	first := len(es.items)
@@ -174,7 +187,6 @@ func hourOf(millis int64) uint32 {
 func cellOf(millis int64, location *time.Location) uint32 {
 	seconds := max(0, millis) / 1000
 	_, offset := time.Unix(seconds, 0).In(location).Zone()
-	local := seconds + int64(offset)
-	start := seconds - (local%3600+3600)%3600
-	return uint32(max(0, start) / rollup.CellSeconds) // It fits until the year 124,000.
+	cell, _ := command.CellOf(seconds, int64(offset))
+	return cell
 }

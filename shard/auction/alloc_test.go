@@ -8,12 +8,17 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// No kind of auction allocates once its Scratch has grown, also with targeting, caps and pacing.
+// No kind of auction allocates once its Scratch has grown, also with targeting, caps, pacing and learned quality.
 func TestAllocatesNothing(t *testing.T) {
 	r := newRandomMarket(1, 120)
 	for range 400 {
 		r.changeBid()
 	}
+	for range 400 {
+		r.countClicks()
+	}
+	r.settings.LearnedQualityMilli = 600
+	r.m.PutMarketplace(&r.settings)
 	r.m.Publish()
 	v := r.m.View()
 	byKind := map[auction.Kind][]query{}

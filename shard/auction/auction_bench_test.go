@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -67,6 +68,38 @@ func BenchmarkRun(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkRunClickRates compares auctions of a market without learned click rates, with a rate for every product that has
+// a bid, which is read for each winner, and with a learned quality exponent, for which it is read for each candidate.
+func BenchmarkRunClickRates(b *testing.B) {
+	const bids = 100_000
+	for _, learned := range []struct {
+		name     string
+		rates    bool
+		exponent uint16
+	}{{"none", false, 0}, {"winners", true, 0}, {"candidates", true, 600}} {
+		b.Run("read="+learned.name, func(b *testing.B) {
+			m := loaded(bids)
+			m.PutMarketplace(&market.Marketplace{Ordinal: 1, CurrencyExponent: 2, LearnedQualityMilli: learned.exponent})
+			for i := 0; learned.rates && i < bids; i++ {
+				m.PutClickRate(1, &market.ClickCell{Marketplace: 1, Level: market.ClickAd, Product: fmt.Sprintf("sku%07d", i)},
+					learn.Counts{Impressions: uint64(i) * learn.One, Clicks: uint64(i%100) * learn.One})
+			}
+			m.Publish()
+			v := m.View()
+			requests := someRequests(v, 512, 5, 100, bids)
+			tick := params(100, 1)
+			var res auction.Results
+			var sc auction.Scratch
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				auction.Run(v, tick, requests[i%len(requests)], &res, &sc)
+				i++
+			}
+		})
 	}
 }
 

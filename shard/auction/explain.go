@@ -36,6 +36,8 @@ type BidExplanation struct {
 	PassProbability uint64       // Probability that pacing lets the campaign compete, in units of 1/2^32; market.PacingAlways: always.
 	Draw            uint64       // The random number of the campaign in this request, to compare with PassProbability.
 	Quality         uint64       // In units of 1/market.QualityOne^2.
+	ClickRate       uint32       // Predicted clicks of an impression at the first rank, in units of 1/2^32.
+	LearnedQuality  uint64       // The learned quality factor, in units of 1/learn.One; it multiplies Quality.
 	// ScoreHi and ScoreLo are the 128-bit score: Competing times the weight of the charge type and the quality.
 	ScoreHi, ScoreLo uint64
 
@@ -113,6 +115,7 @@ func (s *Scratch) explainBid(h *hit, b *market.BidRow) BidExplanation {
 		Hold: money.Micros(own.hold), WalletHold: money.Micros(own.walletHold), Pending: money.Micros(own.claimed),
 		Draw: s.draw(c),
 	}
+	s.fillClickRate(&f, s.predict(h.row, keyOf(b, c), b.Ad))
 	floor := s.floorOf(c.Charge, r)
 	f.Reserve = money.Micros(floor)             // An amount.
 	x := s.value(uint64(b.Amount), floor, b, c) // Amounts are positive.
@@ -144,6 +147,11 @@ func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.Campai
 	}
 	x.shaded, x.pass = s.applyPacing(pacing, x.adjusted, floor)
 	return x
+}
+
+// fillClickRate fills in the click rate and what follows from it.
+func (s *Scratch) fillClickRate(f *BidExplanation, rate uint32) {
+	f.ClickRate, f.LearnedQuality = rate, s.learnedQuality(s.types|1<<f.Charge, f.Charge, rate)
 }
 
 // fillOutcome fills in the score and outcome of a bid that passed the gates; at is its index among the candidates.
@@ -187,6 +195,7 @@ func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each
 			Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, Competing: b.Amount, PassProbability: market.PacingAlways, Quality: h.quality,
 			Reserve: money.Micros(s.floorOf(market.CPC, r)), // An amount.
 		}
+		s.fillClickRate(&f, s.predict(h.row, externalKey|uint64(j), 0)) // At most ExternalBidsMax.
 		f.Reason = s.gateExternal(h, r, b)
 		if at, competed := byKey[externalKey|uint64(j)]; competed { // At most ExternalBidsMax.
 			s.fillOutcome(&f, at, out)

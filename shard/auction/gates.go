@@ -43,7 +43,6 @@ func (s *Scratch) addCandidate(h *hit, at uint32, amount uint64, b *market.BidRo
 		vendor:   c.Vendor,
 		ad:       b.Ad,
 		charge:   c.Charge,
-		click:    s.v.Balances(b.Campaign).ClickRate.Load(), // Read once, so that score, price and token use the same rate.
 	})
 }
 

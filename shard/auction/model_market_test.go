@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -26,6 +27,7 @@ type modelMarket struct {
 	segments   map[string][]uint64
 	exposures  frequencyCounts // The exposures of users to campaigns and bids.
 	stale      *auction.Groups
+	clicks     map[clickCount]learn.Counts
 	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
 	raised     uint64          // A bid, by group and ordinal, whose amount no target return lowers; 0: none.
 	nodes      uint32          // The number of serving nodes.
@@ -43,7 +45,6 @@ type campaign struct {
 	total            money.Micros // The expected cost of all wins, and their number.
 	won              uint64
 
-	click  uint32 // Predicted click rate, 0 for none.
 	pacing uint64 // The pacing state, 0 for market.PacingOpen.
 	slot   *market.Balances
 }
@@ -72,6 +73,7 @@ func newModelMarket() *modelMarket {
 		segments:   map[string][]uint64{},
 		exposures:  frequencyCounts{},
 		earlier:    map[*campaign]money.Micros{},
+		clicks:     map[clickCount]learn.Counts{},
 	}
 }
 
@@ -103,6 +105,9 @@ func (w *modelMarket) feed(m *market.Market) {
 	for id, users := range w.segments {
 		m.PutSegment(n, id, users)
 	}
+	for cell, counts := range w.clicks {
+		m.PutClickRate(cell.group, &cell.ClickCell, counts)
+	}
 }
 
 func (c *campaign) feed(m *market.Market) {
@@ -113,7 +118,6 @@ func (c *campaign) feed(m *market.Market) {
 // publish stores the balances where auctions read them.
 func (c *campaign) publish() {
 	c.slot.BudgetLeft.Store(int64(c.left))
-	c.slot.ClickRate.Store(c.click)
 	c.slot.WalletBalance.Store(int64(c.wallet))
 	c.slot.Hold.Store(int64(c.hold))
 	c.slot.WalletHold.Store(int64(c.walletHold))

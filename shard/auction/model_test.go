@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -28,6 +29,8 @@ type modelBid struct {
 	charge           market.ChargeType
 	quality          *big.Int
 	weight, score    *big.Int
+	click, average   uint32 // Click rates of the ad, and of an average ad there.
+	exponent         uint16 // Of the learned quality.
 	tie, key         uint64
 	overVendorCap    bool // It loses because of the cap per vendor.
 }
@@ -170,6 +173,8 @@ func (w *modelMarket) rank(q query, offers []*modelBid, o *outcome) {
 	types := map[market.ChargeType]bool{}
 	for _, x := range offers {
 		types[x.charge] = true
+		x.click, x.average = w.clickRates(q, x)
+		x.exponent = w.settings.LearnedQualityMilli
 	}
 	for _, x := range offers {
 		x.value(types)
@@ -261,6 +266,13 @@ func (w *modelMarket) win(q query, x, next *modelBid) win {
 // weight returns the value of one unit of the bid for an impression.
 func weight(types map[market.ChargeType]bool, x *modelBid) *big.Int {
 	w := new(big.Int).Set(x.quality)
+	containsRate := len(types) > 1 && types[market.CPM] && x.charge != market.CPM
+	if x.exponent > 0 && !containsRate {
+		w.Mul(w, big.NewInt(int64(learn.Factor(x.click, x.average, x.exponent)))).Rsh(w, 16)
+		if w.Sign() == 0 {
+			w.SetInt64(1)
+		}
+	}
 	if len(types) == 1 {
 		return w
 	}
@@ -274,12 +286,8 @@ func weight(types map[market.ChargeType]bool, x *modelBid) *big.Int {
 	if x.charge == market.CPA {
 		part(10, 100)
 	}
-	if types[market.CPM] && x.charge != market.CPM {
-		if x.bid != nil && x.owner.click != 0 {
-			w.Mul(w, big.NewInt(int64(x.owner.click))).Rsh(w, 32)
-		} else {
-			part(3, 100)
-		}
+	if containsRate {
+		w.Mul(w, big.NewInt(int64(x.click))).Rsh(w, 32)
 	}
 	if w.Sign() == 0 {
 		w.SetInt64(1)

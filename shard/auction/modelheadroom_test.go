@@ -105,11 +105,7 @@ func (x *modelBid) expected(rank int, price money.Micros) money.Micros {
 		for range rank - 2 {
 			seen = seen * 9 / 10
 		}
-		rate := int64(3 << 32 / 100)
-		if x.owner.click != 0 {
-			rate = int64(x.owner.click)
-		}
-		probability := new(big.Int).Mul(big.NewInt(seen), big.NewInt(rate))
+		probability := new(big.Int).Mul(big.NewInt(seen), big.NewInt(int64(x.click)))
 		cost.Mul(cost, probability.Rsh(probability, 16))
 		cost.Add(cost, big.NewInt(1<<32-1)).Rsh(cost, 32)
 	}

@@ -30,7 +30,8 @@ func (s *Scratch) fillNeeded(f *BidExplanation, h *hit, b *market.BidRow, compet
 	least := uint64(1)
 	if against >= 0 {
 		var ok bool
-		if least, ok = s.toBeat(s.winner(against), (s.types|1<<c.Charge).weight(c.Charge, h.quality, s.v.Balances(b.Campaign).ClickRate.Load()), tie, keyOf(b, c)); !ok {
+		weight := s.weight(s.types|1<<c.Charge, c.Charge, h.quality, s.predict(h.row, keyOf(b, c), b.Ad))
+		if least, ok = s.toBeat(s.winner(against), weight, tie, keyOf(b, c)); !ok {
 			return
 		}
 	}

@@ -24,7 +24,7 @@ func (s *Scratch) price(rank int) money.Micros {
 	if s.v.Campaign(c.campaign).Price == market.SecondPrice {
 		least := max(s.floorOf(c.charge, s.productOf(h)), s.minor)
 		if j := s.runnerUp(rank); j != nil {
-			weight := s.types.weight(c.charge, h.quality, c.click)
+			weight := s.weight(s.types, c.charge, h.quality, c.click)
 			// The quotient is at most the winner's own amount, because its score is at least that of j.
 			worth, rest := bits.Div64(j.hi, j.lo, weight)
 			if rest > 0 {

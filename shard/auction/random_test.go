@@ -265,9 +265,9 @@ func (r *randomMarket) change() {
 		return
 	}
 	r.recordExposure()
+	r.countClicks()
 	if c := r.someCampaign(); c.slot != nil {
 		c.left, c.wallet, c.hold, c.walletHold = r.balance(), r.balance(), r.hold(), r.hold()
-		c.click = uint32(r.Uint64()>>33) >> r.IntN(31) // 31 bits; sometimes 0.
 		c.pacing = 0
 		if r.IntN(3) == 0 {
 			c.pacing = r.pacing()

@@ -166,6 +166,7 @@ func (r *randomMarket) drawSettings() {
 	}
 	r.settings.H3 = r.IntN(4) == 0
 	r.settings.VendorMax = uint8([]int{0, 0, 1, 2, 3}[r.IntN(5)])
+	r.settings.LearnedQualityMilli = []uint16{0, 0, 600, 1_000}[r.IntN(4)]
 	r.settings.Reserves = nil
 	for r.IntN(3) > 0 {
 		x := market.ReserveRule{

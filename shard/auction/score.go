@@ -10,29 +10,24 @@ import (
 // When several charge types compete, the weight also converts an amount per click, per thousand impressions or per
 // purchase into an amount per impression. Scores are 128-bit integers, so that no rounding depends on the machine.
 
-// The prior rates of a click per impression and of a purchase per click, in units of 1/2^32. The first is used until a
-// campaign has a predicted rate (market.Balances), the second until purchases are attributed. Rates affect how bids of
-// different charge types compare, and never how bids of one type compare.
-const (
-	priorClick    = 3 << 32 / 100  // 3 clicks of 100 impressions.
-	priorPurchase = 10 << 32 / 100 // 10 purchases of 100 clicks.
-)
+// priorPurchase is the rate of purchases per click in units of 1/2^32: 10 of 100 clicks. It is used until purchases are
+// attributed.
+const priorPurchase = 10 << 32 / 100
 
 // chargeTypes is a set of market.ChargeType.
 type chargeTypes uint8
 
 const cpmBit = chargeTypes(1 << market.CPM)
 
-// rate returns the predicted click rate of a campaign, or the prior if there is no prediction.
-func rate(click uint32) uint64 {
-	if click == 0 {
-		return priorClick
-	}
-	return uint64(click)
+// containsRate reports whether the weight of a bid of a charge type, among competing bids of the charge types t, contains
+// its click rate.
+func (t chargeTypes) containsRate(charge market.ChargeType) bool {
+	return t&(t-1) != 0 && t&cpmBit != 0 && charge != market.CPM
 }
 
 // weight returns the weight of a bid of a charge type on a product of a quality, among competing bids of the charge
-// types t. It is at least 1 for a quality above 0.
+// types t. It is at least 1 for a quality above 0. click is the bid's click rate in units of 1/2^32; it is not read unless
+// the weight contains it.
 func (t chargeTypes) weight(charge market.ChargeType, quality uint64, click uint32) uint64 {
 	if t&(t-1) == 0 {
 		return quality
@@ -44,8 +39,8 @@ func (t chargeTypes) weight(charge market.ChargeType, quality uint64, click uint
 	if charge == market.CPA {
 		w = share(w, priorPurchase)
 	}
-	if t&cpmBit != 0 && charge != market.CPM {
-		w = share(w, rate(click))
+	if t.containsRate(charge) {
+		w = share(w, uint64(click))
 	}
 	return max(w, 1)
 }
@@ -60,6 +55,9 @@ func share(w, p uint64) uint64 {
 // vendor.
 // REQUIRES: all candidates are known, because their charge types decide the weights.
 func (s *Scratch) score() {
+	if s.comparesRates() {
+		s.readClickRates()
+	}
 	if s.a.Kind == Flights && s.a.HasProducts {
 		s.assignPairs()
 	}
@@ -72,7 +70,7 @@ func (s *Scratch) score() {
 
 // setScore computes the score of a candidate.
 func (s *Scratch) setScore(c *candidate) {
-	c.hi, c.lo = bits.Mul64(c.amount, s.types.weight(c.charge, s.hits[c.hit].quality, c.click))
+	c.hi, c.lo = bits.Mul64(c.amount, s.weight(s.types, c.charge, s.hits[c.hit].quality, c.click))
 	c.tie = market.Mix(s.seed, c.key)
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/keyword"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -31,6 +32,7 @@ type Scratch struct {
 	searchOnly        bool // A listing auction with a search query and neither products nor a category.
 	travelOnly        bool // A hotel or flight auction without product ids.
 	payload           bidid.Payload
+	average           learn.Prior // averageRate; the zero value until it is read.
 
 	query      []uint32 // The numbers of the words of the search query.
 	words      keyword.Normalizer
@@ -103,7 +105,7 @@ type candidate struct {
 	campaign      uint32 // Row; 0 for an external bid.
 	vendor        uint32
 	ad            uint32 // Number of the creative, 0 for a product.
-	click         uint32 // Predicted click rate in units of 1/2^32, 0 for the prior.
+	click         uint32 // Predicted click rate in units of 1/2^32; 0 until it is read.
 	charge        market.ChargeType
 	overVendorCap bool // It loses only because of the cap per vendor.
 }
@@ -187,7 +189,7 @@ func (s *Scratch) prepare(i int, seq uint64) {
 	s.seed = seedOf(s.t, seq)
 	s.hits = s.hits[:0]
 	s.candidates = s.candidates[:0]
-	s.types = 0
+	s.types, s.average = 0, learn.Prior{}
 	s.idsAdded, s.sponsoredKnown = false, false
 	s.categories.reset()
 	s.segments.clear()

@@ -3,13 +3,15 @@ package auction
 import (
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // award fills the winners, each with its price and token.
 func (s *Scratch) award(out *Result) {
-	visibility := uint64(1 << 16)
+	s.prefetchWinners()
+	visibility := uint64(learn.One)
 	for rank := range s.winners() {
 		c := s.winner(rank)
 		w := out.addWinner()
@@ -26,10 +28,10 @@ func (s *Scratch) award(out *Result) {
 		if c.campaign == 0 {
 			s.awardExternal(w, p, int(c.key&^externalKey)) // A position.
 		} else {
-			s.awardOwn(w, p, c, chargeProbability(c.charge, visibility, c.click))
+			s.awardOwn(w, p, c, s.chargeProbability(c, visibility))
 		}
 		s.t.Signer.Mint(&w.Token, p)
-		visibility = nextVisibility(rank, visibility)
+		visibility = learn.NextVisibility(rank, visibility)
 	}
 	s.prefetcher.Flush()
 }
@@ -91,16 +93,12 @@ func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 	p.Campaign, p.Bid = 0, 0
 }
 
-// nextVisibility returns the visibility of the rank after a zero-based rank, relative to the first rank and in units of
-// 1/2^16. The visibilities are 1, 0.8, 0.6, and then each is nine tenths of the one before.
-func nextVisibility(rank int, visibility uint64) uint64 {
-	switch rank {
-	case 0:
-		return 8 << 16 / 10
-	case 1:
-		return 6 << 16 / 10
+// chargeProbability returns the probability that a win of a candidate at a rank of a visibility is charged.
+func (s *Scratch) chargeProbability(c *candidate, visibility uint64) uint64 {
+	if c.charge == market.CPM {
+		return chargeProbability(c.charge, visibility, 0)
 	}
-	return visibility * 9 / 10
+	return chargeProbability(c.charge, visibility, s.clickRate(c))
 }
 
 // chargeProbability returns the probability that a win is charged, in units of 1/2^32.
@@ -108,7 +106,7 @@ func chargeProbability(charge market.ChargeType, visibility uint64, click uint32
 	if charge == market.CPM {
 		return 1 << 32
 	}
-	probability := share(visibility<<16, rate(click))
+	probability := share(visibility<<16, uint64(click))
 	if charge == market.CPA {
 		probability = share(probability, priorPurchase)
 	}

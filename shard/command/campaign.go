@@ -50,7 +50,7 @@ var campaigns = newTable("campaign",
 	patched(1, "name", text,
 		func(c *campaign) *string { return &c.Name }, func(p *change) **string { return &p.Name }),
 	fixed("type", text, func(c *campaign) *string { return &c.Type }),
-	fixed("format", enum[market.AdFormat](adFormats), func(c *campaign) *market.AdFormat { return &c.Format }),
+	fixed("format", enum[market.AdFormat](market.AdFormats), func(c *campaign) *market.AdFormat { return &c.Format }),
 	fixed("charge type", enum[market.ChargeType](market.ChargeTypes),
 		func(c *campaign) *market.ChargeType { return &c.Charge }),
 	patched(2, "price rule", enum[market.PriceRule](int(market.FirstPrice)+1),
@@ -92,9 +92,6 @@ var campaigns = newTable("campaign",
 		func(c *campaign) *market.Pacing { return &c.Pacing },
 		func(p *change) **market.Pacing { return &p.Pacing }).optional().since(LevelPacing),
 )
-
-// adFormats is the number of ad formats.
-const adFormats = int(market.SponsoredBrand) + 1
 
 func changedDocument(p *PatchCampaign) *[]byte {
 	if p.Document == nil {

@@ -42,6 +42,7 @@ const (
 	OpMarkVendors       // Says in the group of vendors that the catalog does not have them any more, or has them again.
 	OpForgetNotices     // Deletes stored notices whose deliveries are stored.
 	OpPace              // Publishes the pacing decisions of the group's leader.
+	OpTraffic           // Says how many auctions a marketplace had in an hour.
 )
 
 // Events holds the events of one request that one group stores.
@@ -70,6 +71,12 @@ type EventRecord struct {
 	Entity           []byte // The product, vendor, brand or URL of an event without a token; may be empty.
 	EntityType       event.EntityType
 	Items            []PurchaseItem
+	// Rank, AgeSeconds and Product are what a click rate is learned from. A record with them needs LevelPacing.
+	Rank       uint8  // The token's rank, from 1. 0: nothing is learned from the event, and the other two are empty.
+	AgeSeconds uint32 // Time from the auction to the arrival of the report, at most event.AgeSecondsMax.
+	// Product is the product that the token's bid is on. It is empty when the proposer does not know the bid, and for
+	// banners and sponsored brands, where Bid says what was shown.
+	Product []byte
 }
 
 // PurchaseItem is one line of a purchase with its resolved price.

@@ -20,6 +20,7 @@ const (
 	hasEntity
 	hasItems
 	hasUnknown // From LevelProducts on: after the items, one bit for each item says whether it is unknown.
+	hasPlace   // From LevelPacing on: at the end, the rank, the age and the product of the ad.
 	eventFlags = hasExternal | hasEntity | hasItems
 )
 
@@ -29,11 +30,20 @@ func AppendEvents(dst []byte, nowMillis int64, e *Events) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, e.Marketplace)
 	for i := range e.Records {
 		dst = appendEventRecord(dst, &e.Records[i])
-		if hasUnknownItem(&e.Records[i]) {
-			dst[at+levelAt] = byte(LevelProducts)
-		}
+		dst[at+levelAt] = max(dst[at+levelAt], byte(e.Records[i].needs())) // LevelNewest fits a byte.
 	}
 	return seal(dst, at)
+}
+
+// needs returns the level from which a record may be proposed.
+func (r *EventRecord) needs() Level {
+	switch {
+	case r.Rank != 0:
+		return LevelPacing
+	case hasUnknownItem(r):
+		return LevelProducts
+	}
+	return LevelFormat1
 }
 
 func appendEventRecord(dst []byte, r *EventRecord) []byte {
@@ -49,6 +59,9 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 	}
 	if hasUnknownItem(r) {
 		flags |= hasUnknown
+	}
+	if r.Rank != 0 {
+		flags |= hasPlace
 	}
 	dst = append(dst, flags, byte(r.Kind), byte(r.Charge), r.PlacementIndex)
 	dst = append(dst, r.Key[:]...)
@@ -80,6 +93,11 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 	}
 	if flags&hasUnknown != 0 {
 		dst = appendUnknown(dst, r.Items)
+	}
+	if flags&hasPlace != 0 {
+		dst = append(dst, r.Rank)
+		dst = binary.LittleEndian.AppendUint32(dst, r.AgeSeconds)
+		dst = AppendBytes(dst, r.Product)
 	}
 	return dst
 }
@@ -119,7 +137,7 @@ func readUnknown(d *Decoder, items []PurchaseItem) {
 }
 
 // ReadEvents reads an Events command into e and reuses the memory of e, so that it allocates nothing once e has grown.
-// It returns ErrUnreadable for a malformed command. OWNERSHIP: entities and item ids alias the command.
+// It returns ErrUnreadable for a malformed command. OWNERSHIP: entities, products and item ids alias the command.
 func ReadEvents(c *Command, e *Events) error {
 	d := NewDecoder(c.body)
 	e.Marketplace = d.U16()
@@ -128,22 +146,19 @@ func ReadEvents(c *Command, e *Events) error {
 		e.Records = append(e.Records[:cap(e.Records)], make([]EventRecord, n-cap(e.Records))...)
 	}
 	e.Records = e.Records[:n]
-	flags, some := byte(eventFlags), c.Needs != LevelProducts
-	if c.Needs == LevelProducts {
-		flags |= hasUnknown
-	}
+	needs := LevelFormat1
 	for i := range e.Records {
-		readEventRecord(&d, &e.Records[i], flags)
-		some = some || hasUnknownItem(&e.Records[i])
+		readEventRecord(&d, &e.Records[i])
+		needs = max(needs, e.Records[i].needs())
 	}
-	// A command without unknown items must have the first level, so that it has only one encoding.
-	if !some || c.Needs != LevelFormat1 && c.Needs != LevelProducts {
+	// A command must state the level that its records need, so that it has only one encoding.
+	if needs != c.Needs {
 		d.Fail()
 	}
 	return d.Err()
 }
 
-func readEventRecord(d *Decoder, r *EventRecord, known byte) {
+func readEventRecord(d *Decoder, r *EventRecord) {
 	items := r.Items[:0]
 	flags := d.U8()
 	*r = EventRecord{
@@ -160,7 +175,7 @@ func readEventRecord(d *Decoder, r *EventRecord, known byte) {
 		Price:          d.Price(),
 		UserHash:       d.U64(),
 	}
-	if d.U16() != 0 || flags&^known != 0 {
+	if d.U16() != 0 || flags&^(eventFlags|hasUnknown|hasPlace) != 0 {
 		d.Fail()
 	}
 	if flags&hasExternal != 0 {
@@ -181,4 +196,10 @@ func readEventRecord(d *Decoder, r *EventRecord, known byte) {
 		readUnknown(d, items)
 	}
 	r.Items = items
+	if flags&hasPlace != 0 {
+		r.Rank, r.AgeSeconds, r.Product = d.U8(), d.U32(), d.Bytes()
+		if r.Rank == 0 {
+			d.Fail()
+		}
+	}
 }

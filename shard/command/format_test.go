@@ -54,6 +54,7 @@ func TestFormat(t *testing.T) {
 		{OpMarkVendors, markVendors.name},
 		{OpForgetNotices, forgetNotices.name},
 		{OpPace, paces.name},
+		{OpTraffic, traffics.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -68,6 +69,7 @@ func TestFormat(t *testing.T) {
 		rowsOf(forgetEmptied), rowsOf(commitSegments), rowsOf(markVendors), rowsOf(vendorMarks), rowsOf(setFeatures),
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(paces), rowsOf(countedReports), rowsOf(paced),
 		rowsOf(pacingMemories),
+		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(trafficDates), rowsOf(traffics),
 	} {
 		write(&b)
 	}

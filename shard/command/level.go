@@ -48,7 +48,7 @@ var introduced = [...]Level{
 	OpPatchCampaign: LevelFormat1, OpPutBids: LevelFormat1, OpSetFeature: LevelFormat1, OpStageSegment: LevelFormat1,
 	OpCommitSegment: LevelFormat1, OpOpenAccount: LevelFormat1, OpTransfer: LevelFormat1, OpForgetEmptied: LevelFormat1,
 	OpPatchBid: LevelVersions, OpPatchProducts: LevelVersions,
-	OpMarkVendors: LevelCampaignRules, OpForgetNotices: LevelNotices, OpPace: LevelPacing,
+	OpMarkVendors: LevelCampaignRules, OpForgetNotices: LevelNotices, OpPace: LevelPacing, OpTraffic: LevelPacing,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -30,6 +31,10 @@ var marketplaces = newTable("marketplace",
 	optional(8, "winners of one vendor", u8[uint8](), func(m *marketplace) *uint8 { return &m.VendorMax }),
 	optional(9, "reserve rules", list(reserveRules, market.ReserveRulesMax),
 		func(m *marketplace) *[]market.ReserveRule { return &m.Reserves }),
+	optional(10, "learned quality", number[uint16]("u16 to 1000", learn.ExponentOne),
+		func(m *marketplace) *uint16 { return &m.LearnedQualityMilli }).since(LevelPacing),
+	optional(11, "traffic dates", list(trafficDates, market.TrafficDatesMax),
+		func(m *marketplace) *[]market.TrafficDate { return &m.TrafficDates }).since(LevelPacing),
 	optional(12, "carries budgets over", boolean,
 		func(m *marketplace) *bool { return &m.CarriesOver }).since(LevelPacing),
 )
@@ -39,7 +44,7 @@ var reserveRules = newTable("reserve rule",
 		func(r *market.ReserveRule) *market.ChargeType { return &r.Charge }),
 	fixed("amount", price, func(r *market.ReserveRule) *money.Micros { return &r.Amount }),
 	fixed("any format", boolean, func(r *market.ReserveRule) *bool { return &r.AnyFormat }),
-	fixed("format", enum[market.AdFormat](adFormats),
+	fixed("format", enum[market.AdFormat](market.AdFormats),
 		func(r *market.ReserveRule) *market.AdFormat { return &r.Format }),
 	fixed("place", text, func(r *market.ReserveRule) *string { return &r.Place }),
 	fixed("category", text, func(r *market.ReserveRule) *string { return &r.Category }),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/document"
 	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
@@ -14,7 +15,7 @@ import (
 
 // limits holds the number of values of each enumeration.
 var limits = map[reflect.Type]int{
-	reflect.TypeFor[market.AdFormat]():    adFormats,
+	reflect.TypeFor[market.AdFormat]():    market.AdFormats,
 	reflect.TypeFor[market.ChargeType]():  market.ChargeTypes,
 	reflect.TypeFor[market.PriceRule]():   int(market.FirstPrice) + 1,
 	reflect.TypeFor[market.Period]():      int(market.Total) + 1,
@@ -119,6 +120,17 @@ func randomOf[T any](random *rand.Rand) T {
 	case *Transfer:
 		x.ID[0], x.From[0], x.To[0] = 1, 2, 3
 		x.Amount += 1 - x.Amount%2
+	case *Traffic:
+		x.Hour %= pacing.HoursOfWeek
+		x.Minutes = x.Minutes%TrafficMinutesMax + 1
+		for i := range x.Auctions {
+			x.Auctions[i] %= TrafficMax + 1
+		}
+	case *PutMarketplace:
+		x.Marketplace.LearnedQualityMilli %= learn.ExponentOne + 1
+		for i := range x.Marketplace.TrafficDates {
+			x.Marketplace.TrafficDates[i].FactorMilli %= market.TrafficFactorMax + 1
+		}
 	case *PutRecords:
 		validRecords(x.Records)
 	case *Pace:
@@ -127,6 +139,7 @@ func randomOf[T any](random *rand.Rand) T {
 		}
 	case *Bootstrap:
 		validRecords(x.Keys)
+		x.Marketplace.LearnedQualityMilli, x.Marketplace.TrafficDates = 0, nil
 	}
 	return v
 }

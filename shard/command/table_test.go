@@ -29,6 +29,7 @@ var roundTrips = map[string]func(t *testing.T, random *rand.Rand){
 	"patch bid":       roundTrip(AppendPatchBid, ReadPatchBid),
 	"mark vendors":    roundTrip(AppendMarkVendors, ReadMarkVendors),
 	"commit segment":  roundTrip(AppendCommitSegment, ReadCommitSegment),
+	"traffic":         roundTrip(AppendTraffic, ReadTraffic),
 	"vendor": func(t *testing.T, random *rand.Rand) {
 		v := randomOf[market.Vendor](random)
 		d := NewDecoder(AppendVendor(nil, &v))

@@ -16,6 +16,10 @@ const (
 	dayMillis        = 24 * 3600 * 1000
 )
 
+// AgeSecondsMax bounds the age of an event in its record. BOUND: the time in which a click is charged; what is reported
+// later says nothing about how long money has to be held.
+const AgeSecondsMax = ClickMillis / 1000
+
 // Kind is the array of the body that contained an event.
 type Kind uint8
 

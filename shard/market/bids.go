@@ -38,6 +38,9 @@ func (m *Market) putBid(c *Campaign, b *Bid) {
 		return
 	}
 	row := BidRow{Amount: m.baseOf(campaign, product, b), Campaign: campaign, Ordinal: b.Ordinal}
+	if c.Format == Listing {
+		m.byBid.put(c.Group, b.Ordinal, product)
+	}
 	var before []uint32
 	if c.Format == Listing {
 		if at >= 0 {

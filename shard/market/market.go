@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // Market is the single writer of the view. It stores what the Raft groups feed in tables that share almost all of their
@@ -25,6 +27,9 @@ import (
 // LOCKS: mu guards everything except the atomic pointers. Feeders hold it for one call.
 type Market struct {
 	view      atomic.Pointer[View]
+	clicks    clickRates
+	byBid     bidProducts
+	learned   learned
 	exposures atomic.Pointer[exposureCounts] // Nil before the first exposure.
 	// servingNodes is shared by all views.
 	servingNodes atomic.Uint32
@@ -67,6 +72,7 @@ type Market struct {
 	ads           ads
 	brands        rows[uint32] // By product: the row of its brand, 0 for none. It ends at the last product with a brand.
 	bids          bidArena
+	clickCounts   clickCounts
 	usage         usage
 	details       wordArena
 	predicates    wordArena
@@ -97,6 +103,8 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 	m.products.table = newTable(bucketsMin)
 	m.categories.table = newTable(bucketsMin)
 	m.locations.byKey = map[string]uint32{}
+	m.clickCounts = clickCounts{parts: map[clickPart]learn.Counts{}, markets: map[uint16]*clickSums{}}
+	m.learned.delays, m.learned.expected = map[delayOf]learn.Delay{}, map[expectedOf]pacing.Weights{}
 	m.campaigns.add() // Row 0 means no campaign.
 	m.locations.add() // Row 0 means no location.
 	m.campaignTerms.add()
@@ -125,6 +133,7 @@ func (m *Market) PutMarketplace(p *Marketplace) {
 	entry.ExternalDemand.Sources = slices.Clone(p.ExternalDemand.Sources)
 	entry.ownDemand = []byte(p.ExternalDemand.OwnValue)
 	entry.Reserves = slices.Clone(p.Reserves)
+	entry.TrafficDates = slices.Clone(p.TrafficDates)
 	for _, rule := range p.Reserves {
 		floor := Floor{ReserveRule: rule}
 		if rule.Category != "" {
@@ -149,6 +158,8 @@ func (m *Market) Reset(g ids.Group, meta bool) {
 	m.dirty = true
 	m.dropBids(g)
 	m.dropCampaigns(g)
+	m.dropClickRates(g)
+	m.dropLearned(g, meta)
 	if meta {
 		m.markets = nil
 		m.dropCatalog()
@@ -197,6 +208,8 @@ func (m *Market) build() *View {
 		balances:      m.balances,
 		servingNodes:  &m.servingNodes,
 		bids:          m.bids.chunks,
+		bidProducts:   &m.byBid,
+		clicks:        &m.clicks,
 		terms:         m.campaignTerms.freeze(),
 		vendorIDs:     m.vendorIDs,
 		segments:      m.segments.freeze(),

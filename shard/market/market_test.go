@@ -78,6 +78,34 @@ func expect(t *testing.T, got, want string) {
 }
 
 // Nothing is visible before Publish, and an older view does not change.
+// A token names its bid by group and ordinal, from which the product is found again, also when the bid is deleted or its
+// ordinal is far from the others.
+func TestProductOfBid(t *testing.T) {
+	m := market.New(1)
+	c := market.Campaign{Ordinal: 1, Group: 2, Marketplace: 1, VendorID: "v"}
+	m.PutCampaign(&c)
+	for i, ordinal := range []uint32{1, 2, 513, 1 << 20} {
+		m.PutBid(&c, &market.Bid{Ordinal: ordinal, Target: fmt.Sprint("p", i)})
+	}
+	m.PutBid(&c, &market.Bid{Ordinal: 2, Target: "p1", Deleted: true})
+	m.Publish()
+	v := m.View()
+	for i, ordinal := range []uint32{1, 2, 513, 1 << 20} {
+		if got := string(v.ProductOfBid(1, 2, ordinal)); got != fmt.Sprint("p", i) {
+			t.Errorf("bid %d is on %q", ordinal, got)
+		}
+	}
+	for _, unknown := range []struct {
+		marketplace uint16
+		group       ids.Group
+		bid         uint32
+	}{{1, 2, 3}, {1, 2, 1<<32 - 1}, {1, 1, 1}, {1, 300, 1}, {2, 2, 1}} {
+		if got := v.ProductOfBid(unknown.marketplace, unknown.group, unknown.bid); got != nil {
+			t.Errorf("%+v is on %q", unknown, got)
+		}
+	}
+}
+
 func TestPublish(t *testing.T) {
 	m := market.New(1)
 	m.PutMarketplace(&settings)

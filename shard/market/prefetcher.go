@@ -53,6 +53,13 @@ func (a *Prefetcher) AddProduct(v *View, row uint32) { a.add(unsafe.Pointer(v.pr
 // AddCampaignText adds what View.CampaignText returned.
 func (a *Prefetcher) AddCampaignText(text *[ids.TextLen]byte) { a.add(unsafe.Pointer(text)) }
 
+// AddAd adds what View.ClickRate reads of an ad.
+func (a *Prefetcher) AddAd(v *View, ad AdKey) {
+	if t := v.clicks.ads.Load(); t != nil {
+		a.add(unsafe.Pointer(&t.entries[t.index(ad)]))
+	}
+}
+
 // AddFirstBid adds everything that decides whether the first bid of a product competes and that is written if it wins:
 // the bid, its campaign, the campaign's balances, and the product's id.
 func (a *Prefetcher) AddFirstBid(v *View, r *ProductRow) {

@@ -2,7 +2,9 @@ package market
 
 import (
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // Marketplace is one marketplace and its settings.
@@ -23,9 +25,25 @@ type Marketplace struct {
 	VendorMax        uint8         // Maximum number of winners of one vendor in one auction; 0: no limit.
 	Reserves         []ReserveRule // At most ReserveRulesMax.
 	CarriesOver      bool          // A day may spend what earlier days of its month left of a daily budget (ledger.Carryover).
-	CreatedMillis    int64
-	UpdatedMillis    int64
+	// LearnedQualityMilli is the exponent of the learned quality factor in thousandths, 0 to learn.ExponentOne; 0: the
+	// factor is 1. See package learn.
+	LearnedQualityMilli uint16
+	TrafficDates        []TrafficDate // At most TrafficDatesMax, by day, each day once.
+	CreatedMillis       int64
+	UpdatedMillis       int64
 }
+
+// TrafficDate is what the operator expects of the traffic of one local date, as a multiple of what was learned.
+type TrafficDate struct {
+	Day         uint32 // Local days since 1970-01-01.
+	FactorMilli uint32 // In thousandths, at most TrafficFactorMax; 1,000 changes nothing.
+}
+
+// Bounds of the traffic dates of a marketplace.
+const (
+	TrafficDatesMax  = 200 // BOUND: settings are written and copied to every group as a whole.
+	TrafficFactorMax = 100_000
+)
 
 // ExternalDemand is the marketplace's policy for demandSources in auctions.
 type ExternalDemand struct {
@@ -102,6 +120,7 @@ const (
 	Listing AdFormat = iota
 	Banner
 	SponsoredBrand
+	AdFormats = int(SponsoredBrand) + 1
 )
 
 // Period is the length of a budget.
@@ -255,6 +274,13 @@ type Feed interface {
 	// RecordExposure reports a counted impression or click of a campaign with frequency caps. Exposures are not part of
 	// the replicated state: a Load does not report earlier ones again.
 	RecordExposure(c *Campaign, x *Exposure)
+	// PutClickRate replaces the impressions and clicks that a group has counted of a cell, decayed to the group's local day
+	// of the marketplace; counts of 0 remove them. Auctions read the sums of all groups at once, without Publish.
+	PutClickRate(g ids.Group, c *ClickCell, counts learn.Counts)
+	// PutClickDelay replaces what a group has learned of the delay of a marketplace's clicks.
+	PutClickDelay(g ids.Group, marketplace uint16, d learn.Delay)
+	// PutTraffic replaces the expected traffic of a marketplace's ads of a format. The meta group calls it.
+	PutTraffic(marketplace uint16, format AdFormat, w *pacing.Weights)
 	// PutSegment replaces the users of a segment, given as keyed hashes that ascend without repeats. DeleteSegment removes
 	// them.
 	PutSegment(marketplace uint16, id string, users []uint64)

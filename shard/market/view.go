@@ -36,6 +36,8 @@ type View struct {
 	ads           frozen[*Ad]
 	brands        frozen[uint32]
 	bids          [][]BidRow
+	bidProducts   *bidProducts
+	clicks        *clickRates
 	details       [][]uint32
 	predicates    [][]uint32
 }

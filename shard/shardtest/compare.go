@@ -32,6 +32,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareCatalog(b, fail)
 	m.compareNotices(b, fail)
 	m.comparePaces(r, b, fail)
+	m.compareLearned(r, b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}

@@ -38,6 +38,7 @@ var readers = map[command.Op]struct {
 	command.OpMarkVendors:    {"mark vendors", reader(command.ReadMarkVendors)},
 	command.OpForgetNotices:  {"forget notices", reader(command.ReadForgetNotices)},
 	command.OpPace:           {"pace", reader(command.ReadPace)},
+	command.OpTraffic:        {"traffic", reader(command.ReadTraffic)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {

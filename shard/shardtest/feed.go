@@ -8,7 +8,9 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // Feed records what one machine feeds to the auctions of its node.
@@ -16,7 +18,8 @@ type Feed struct {
 	Balances  map[ids.UUID]*market.Balances
 	Current   map[string]string // Everything put and not deleted, as text, by kind and id.
 	Counted   map[uint16]command.CountedReport
-	Exposures []string // All exposures since the machine was opened, as text.
+	Clicks    map[market.ClickCell]learn.Counts // All click rates.
+	Exposures []string                          // All exposures since the machine was opened, as text.
 	Published int
 	pending   bool
 }
@@ -25,7 +28,10 @@ var _ shard.Feed = (*Feed)(nil)
 
 // NewFeed returns an empty feed.
 func NewFeed() *Feed {
-	return &Feed{Balances: make(map[ids.UUID]*market.Balances), Current: make(map[string]string), Counted: make(map[uint16]command.CountedReport)}
+	return &Feed{
+		Balances: make(map[ids.UUID]*market.Balances), Current: make(map[string]string),
+		Counted: make(map[uint16]command.CountedReport), Clicks: make(map[market.ClickCell]learn.Counts),
+	}
 }
 
 // Pending reports whether something was put that was not published.
@@ -101,6 +107,27 @@ func (f *Feed) RecordExposure(c *market.Campaign, x *market.Exposure) {
 	f.Exposures = append(f.Exposures, fmt.Sprintf("campaign %d %+v", c.Ordinal, *x))
 }
 
+// PutClickRate replaces the counts of a cell. It needs no publication.
+func (f *Feed) PutClickRate(g ids.Group, c *market.ClickCell, counts learn.Counts) {
+	key := fmt.Sprintf("clicks of %+v", *c)
+	delete(f.Current, key)
+	delete(f.Clicks, *c)
+	if counts != (learn.Counts{}) {
+		f.Current[key] = fmt.Sprintf("%d %+v", g, counts)
+		f.Clicks[*c] = counts
+	}
+}
+
+// PutClickDelay replaces the delay of a marketplace's clicks. It needs no publication.
+func (f *Feed) PutClickDelay(g ids.Group, marketplace uint16, d learn.Delay) {
+	f.Current[fmt.Sprint("click delay ", marketplace)] = fmt.Sprintf("%d %+v", g, d)
+}
+
+// PutTraffic replaces the expected traffic of a format. It needs no publication.
+func (f *Feed) PutTraffic(marketplace uint16, format market.AdFormat, w *pacing.Weights) {
+	f.Current[fmt.Sprint("traffic ", marketplace, " ", format)] = fmt.Sprint(*w)
+}
+
 // PutSegment replaces the users of a segment.
 func (f *Feed) PutSegment(marketplace uint16, id string, users []uint64) {
 	f.put(fmt.Sprint("segment ", marketplace, " ", id), users)
@@ -137,6 +164,7 @@ func (f *Feed) PutSecrets(s *command.Secrets) { f.put("secrets", *s) }
 // Reset removes everything, because the feed belongs to one machine.
 func (f *Feed) Reset(ids.Group, bool) {
 	clear(f.Current)
+	clear(f.Clicks)
 	f.pending = true
 }
 

@@ -46,6 +46,9 @@ type token struct {
 	price         money.Micros
 	charge        market.ChargeType
 	hour          uint32
+	rank          uint8
+	placement     uint8
+	product       string
 }
 
 // Step is one command with the model's answer.
@@ -86,6 +89,7 @@ func (g *Generator) Step() Step {
 		g.repeat, g.repeat, g.late,
 		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts, g.mark, g.forgetNotices,
 		g.pace, g.pace,
+		g.traffic,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
@@ -111,6 +115,12 @@ func (g *Generator) vendor() string { return fmt.Sprint("v", g.choose(3, "vendor
 
 func (g *Generator) amount(what string) money.Micros {
 	return []money.Micros{1, 99, 100, 101, 250, 1_000, 10_000}[g.choose(7, what)]
+}
+
+// EventStep returns a command of events.
+func (g *Generator) EventStep() Step {
+	g.tick()
+	return g.events()
 }
 
 func (g *Generator) events() Step {
@@ -176,6 +186,7 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 			campaign: g.served(marketplace), bid: uint32(1 + g.choose(5, "bid")),
 			charge: []market.ChargeType{market.CPA, market.CPM, market.CPM, market.CPM, market.CPC, market.CPC, market.CPC}[g.choose(7, "charge type")],
 			hour:   event.BucketOf(g.now),
+			rank:   uint8(1 + g.choose(4, "rank")), placement: uint8(g.choose(2, "placement")), product: []string{"", "p1", "p2", "p3", "p4"}[g.choose(5, "product")],
 		}
 		g.token = append(g.token, t)
 	}
@@ -185,6 +196,13 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 	}
 	t := g.token[n]
 	r.Campaign, r.Bid, r.Price, r.Charge, r.Bucket = t.campaign, t.bid, t.price, t.charge, t.hour
+	r.PlacementIndex = t.placement
+	if g.Model.Level >= command.LevelPacing && g.choose(8, "teaches") > 0 {
+		r.Rank, r.AgeSeconds = t.rank, []uint32{0, 20, 600, event.AgeSecondsMax}[g.choose(4, "delay")]
+		if t.product != "" {
+			r.Product = []byte(t.product)
+		}
+	}
 	r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
 	if g.choose(4, "paying interaction") > 0 {
 		r.Kind = map[market.ChargeType]event.Kind{market.CPC: event.Click, market.CPM: event.Impression, market.CPA: event.Purchase}[t.charge]

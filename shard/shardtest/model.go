@@ -34,6 +34,11 @@ type Model struct {
 	Notices      map[Noticed]string
 	// UnknownMax is how many products outside the catalog are counted separately on a day of a marketplace.
 	UnknownMax int
+	// ClickAdsMax is how many ads of a marketplace have their own click rate.
+	ClickAdsMax int
+	Clicks      map[market.ClickCell]Clicks
+	Delays      map[uint16]Delay
+	Traffic     map[uint16][]command.Traffic // The hours that were learned.
 
 	PaceNumber uint64 // Of the last Pace.
 
@@ -130,6 +135,8 @@ func NewModel() *Model {
 		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
+		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
+		Traffic: make(map[uint16][]command.Traffic),
 	}
 }
 
@@ -173,6 +180,7 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	}
 	counted.Items = m.countedItems(marketplace, &r)
 	m.Events = append(m.Events, counted)
+	m.teach(c, &r, outcome.Outcome)
 	return outcome
 }
 
@@ -277,6 +285,7 @@ func (m *Model) Advance(a *command.Advance) {
 			Marketplace: p.Marketplace, Day: max(old.Day, p.Day), Week: max(old.Week, p.Week), Month: max(old.Month, p.Month),
 		}
 		m.Periods[p.Marketplace] = now
+		m.decay(p.Marketplace, now.Day-old.Day)
 		for _, c := range m.Campaigns {
 			if n := number(now, c.Period); c.Marketplace == p.Marketplace && n > c.PeriodNumber {
 				c.PeriodNumber = n

@@ -56,6 +56,8 @@ type SettingsPatchBody struct {
 	ExternalDemand       *SettingsDemandPatch  `json:"externalDemand,omitempty"`
 	AutoApproveAssets    *bool                 `json:"autoApproveAssets,omitempty" doc:"New assets need no review."`
 	AutoApproveCampaigns *bool                 `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Requests with a management key set the status themselves."`
+	LearnedQuality       *resource.Decimal     `json:"learnedQuality,omitempty" minimum:"0" maximum:"1" doc:"How much learned click rates decide which ads win: an ad's score is multiplied by (its click rate / that of an average ad at the same place) to this power, by a quarter at least and 4 at most. 0: not at all. It needs some thousand clicks to be useful; 0.6 to 1 is advised then. At most three decimals."`
+	TrafficDates         []SettingsTrafficDate `json:"trafficDates,omitempty" maxItems:"200" doc:"Dates with unusual traffic, by which budgets are spread over the day, week and month. Replaces the list; an empty list removes them."`
 }
 
 // SettingsReserve are the reserve prices in minor units.
@@ -86,6 +88,8 @@ type Settings struct {
 	ExternalDemand       SettingsDemand        `json:"externalDemand"`
 	AutoApproveAssets    bool                  `json:"autoApproveAssets"`
 	AutoApproveCampaigns bool                  `json:"autoApproveCampaigns"`
+	LearnedQuality       resource.Decimal      `json:"learnedQuality"`
+	TrafficDates         []SettingsTrafficDate `json:"trafficDates"`
 	CreatedAt            resource.Time         `json:"createdAt"`
 	UpdatedAt            resource.Time         `json:"updatedAt"`
 }
@@ -117,7 +121,7 @@ func patchSettings(ctx context.Context, in *settingsPatchInput) (*settingsOutput
 
 // validate checks what depends on the body alone.
 func (b *SettingsPatchBody) validate() error {
-	if found := validateCrossField(b.ReserveRules); len(found) > 0 {
+	if found := append(validateCrossField(b.ReserveRules), b.learning().validateCrossField()...); len(found) > 0 {
 		return resource.Invalid(found...)
 	}
 	if b.TimeZone != nil && !resource.KnownZone(*b.TimeZone) {
@@ -153,6 +157,7 @@ func (b *SettingsPatchBody) apply(m *market.Marketplace) error {
 	if b.ReserveRules != nil {
 		m.Reserves = marketRules(b.ReserveRules, m.CurrencyExponent)
 	}
+	b.learning().apply(m)
 	if b.ExternalDemand != nil {
 		return b.ExternalDemand.apply(&m.ExternalDemand)
 	}
@@ -204,6 +209,7 @@ func settingsAnswer(m *market.Marketplace) Settings {
 		ReserveRules: rulesOf(m), WinnersPerVendor: int(m.VendorMax),
 		ExternalDemand:  SettingsDemand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
 		BudgetCarryover: m.CarriesOver, AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
+		LearnedQuality: decimal(uint32(m.LearnedQualityMilli)), TrafficDates: trafficDatesOf(m),
 		CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
 	}
 	if m.PostPaid {
