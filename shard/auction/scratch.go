@@ -6,7 +6,6 @@ import (
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/keyword"
-	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -27,7 +26,7 @@ type Scratch struct {
 	searchOnly  bool   // A listing auction with a search query and neither products nor a category.
 	travelOnly  bool   // A hotel or flight auction without product ids.
 	payload     bidid.Payload
-	average     learn.Prior // averageRate; the zero value until it is read.
+	average     averageAd // The zero value until it is read.
 
 	query      []uint32 // The numbers of the words of the search query.
 	words      keyword.Normalizer
@@ -118,6 +117,7 @@ func (s *Scratch) begin(v *market.View, t *Params, req *Request, settings *marke
 	s.prefetchSmall()
 	s.minor = minorUnit(settings)
 	s.requestSeed = seedOf(t, t.Seq)
+	s.average = averageAd{}
 	s.hour = weekHour(s.localMillis())
 	s.payload = bidid.Payload{Marketplace: t.Marketplace, Node: t.Node, Epoch: t.Epoch, IssuedMillis: t.NowMillis}
 	t.Signer.Begin(&s.payload)
@@ -180,7 +180,7 @@ func (s *Scratch) prepare(i int, seq uint64) {
 	s.seed = seedOf(s.t, seq)
 	s.hits = s.hits[:0]
 	s.candidates = s.candidates[:0]
-	s.types, s.average = 0, learn.Prior{}
+	s.types = 0
 	s.idsAdded = false
 	s.categories.reset()
 	s.segments.clear()
