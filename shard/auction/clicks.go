@@ -33,8 +33,12 @@ func (s *Scratch) readClickRates() {
 	}
 }
 
-// prefetchWinners prefetches what clickRate reads for the winners that are charged by click.
+// prefetchWinners prefetches what clickRate reads for the winners that are charged by click. For products that the request
+// names, lookUp has done that already.
 func (s *Scratch) prefetchWinners() {
+	if s.place == nil && s.a.HasProducts {
+		return
+	}
 	for rank := range s.winners() {
 		if c := s.winner(rank); c.click == 0 && c.charge != market.CPM {
 			s.prefetchClickRate(c)
@@ -68,12 +72,21 @@ func (s *Scratch) adKey(row uint32, bid uint64, ad uint32) market.AdKey {
 	return market.ProductAd(row, s.a.PlacementIndex)
 }
 
-// averageRate returns the click rate of an average ad of the auction's format and placement, and reads it once.
+// averageAd is the click rate of an average ad of a format at a placement, as the request has read it first.
+type averageAd struct {
+	format    market.AdFormat
+	placement uint8
+	learn.Prior
+}
+
+// averageRate returns the click rate of an average ad of the auction's format and placement. It reads it once for
+// consecutive auctions of the same placement.
 func (s *Scratch) averageRate() *learn.Prior {
-	if s.average == (learn.Prior{}) {
-		s.average = s.v.ClickPrior(s.t.Marketplace, formats[s.a.Kind], s.a.PlacementIndex)
+	format, placement := formats[s.a.Kind], s.a.PlacementIndex
+	if x := &s.average; x.Rate == 0 || x.format != format || x.placement != placement {
+		*x = averageAd{format, placement, s.v.ClickPrior(s.t.Marketplace, format, placement)}
 	}
-	return &s.average
+	return &s.average.Prior
 }
 
 // learnedQuality returns the learned quality factor of a bid of a charge type among competing bids of the charge types t,

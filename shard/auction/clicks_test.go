@@ -28,7 +28,7 @@ func (r *randomMarket) countClicks() {
 	case x.Format == market.Listing:
 		x.Product = r.product()
 	default:
-		x.Bid = uint32(1 + r.IntN(60))
+		x.Bid = 2*uint32(1+r.IntN(30)) + uint32(x.Format) // A bid has one format.
 	}
 	counts := learn.Counts{Impressions: r.Uint64() >> (20 + r.IntN(40)), Clicks: r.Uint64() >> (30 + r.IntN(34))}
 	if r.IntN(8) == 0 {
@@ -50,7 +50,8 @@ func (w *modelMarket) clickRates(q query, x *modelBid) (ad, average uint32) {
 	levels := [market.ClickLevels]learn.Counts{}
 	for count, counts := range w.clicks {
 		own := count.Product == x.product && !isAd(q) || isAd(q) && count.group == x.owner.Group && count.Bid == x.bid.Ordinal
-		if count.Format == format && (count.Level == market.ClickFormat || count.Placement == q.experiment) &&
+		same := count.Format == format || isAd(q) && count.Level == market.ClickAd // A bid has one format, whatever is counted.
+		if same && (count.Level == market.ClickFormat || count.Placement == q.experiment) &&
 			(count.Level != market.ClickAd || own) {
 			levels[count.Level].Impressions += counts.Impressions
 			levels[count.Level].Clicks += counts.Clicks

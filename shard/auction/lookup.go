@@ -1,6 +1,10 @@
 package auction
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/gavel-ads/gavel/shard/market"
+)
 
 // The data that an auction reads is spread over hundreds of megabytes. So all ids of a request are looked up together
 // before its first auction is run, in passes of which each prefetches what the next one reads (market.Prefetcher).
@@ -23,6 +27,7 @@ func (s *Scratch) lookUp() {
 			if row, ok := s.v.Product(s.t.Marketplace, id.Hash, s.req.Text(id.Span), a.onlyWithBids()); ok {
 				s.found = append(s.found, found{row: row, index: at})
 				s.prefetcher.AddProduct(s.v, row)
+				s.prefetcher.AddAd(s.v, market.ProductAd(row, a.PlacementIndex))
 			}
 		}
 		s.prefetcher.Flush()

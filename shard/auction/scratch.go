@@ -6,7 +6,6 @@ import (
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/keyword"
-	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -32,7 +31,7 @@ type Scratch struct {
 	searchOnly        bool // A listing auction with a search query and neither products nor a category.
 	travelOnly        bool // A hotel or flight auction without product ids.
 	payload           bidid.Payload
-	average           learn.Prior // averageRate; the zero value until it is read.
+	average           averageAd // The zero value until it is read.
 
 	query      []uint32 // The numbers of the words of the search query.
 	words      keyword.Normalizer
@@ -127,6 +126,7 @@ func (s *Scratch) begin(v *market.View, t *Params, req *Request, settings *marke
 	s.minor = minorUnit(settings)
 	s.requestSeed = seedOf(t, t.Seq)
 	s.nodes, s.cost = uint64(v.ServingNodes()), 0
+	s.average = averageAd{}
 	s.hour = weekHour(s.localMillis())
 	s.payload = bidid.Payload{Marketplace: t.Marketplace, Node: t.Node, Epoch: t.Epoch, IssuedMillis: t.NowMillis}
 	t.Signer.Begin(&s.payload)
@@ -189,7 +189,7 @@ func (s *Scratch) prepare(i int, seq uint64) {
 	s.seed = seedOf(s.t, seq)
 	s.hits = s.hits[:0]
 	s.candidates = s.candidates[:0]
-	s.types, s.average = 0, learn.Prior{}
+	s.types = 0
 	s.idsAdded, s.sponsoredKnown = false, false
 	s.categories.reset()
 	s.segments.clear()

@@ -69,7 +69,7 @@ func TestExpectedCost(t *testing.T) {
 		{1_000_000, chargeProbability(market.CPC, 1<<16, learn.PriorRate), 30_000},    // 29,999.9998: the prior is rounded down.
 		{1_000_000, chargeProbability(market.CPC, 6<<16/10, learn.PriorRate), 18_000}, // The third rank.
 		{1_000_000, chargeProbability(market.CPA, 1<<16, learn.PriorRate), 3_000},     // A purchase for each ten clicks.
-		{1_000_000, chargeProbability(market.CPC, 1<<16, 1<<22), 977},   // 976.56: a click for each 1,024 impressions.
+		{1_000_000, chargeProbability(market.CPC, 1<<16, 1<<22), 977},                 // 976.56: a click for each 1,024 impressions.
 		{1, chargeProbability(market.CPC, 1<<16, learn.PriorRate), 1},                 // A part of a micro.
 		{5, 0, 1}, // No rank is that deep.
 		{4_000_000_000_000_000_000, chargeProbability(market.CPM, 1, 0), 4_000_000_000_000_000_000},
