@@ -80,7 +80,18 @@ type estimator struct {
 
 	multiplier float64 // The factor of the bids in the replay.
 	overBudget bool    // The full bids would spend more than the budget.
+	// above is a replay with a slightly larger factor, which spends more than the budget; nil: none.
+	above           *serving.Replay
+	aboveMultiplier float64
 }
+
+// numbersPerDay are the estimates of a day.
+type numbersPerDay struct {
+	wins          interval
+	clicks, spend *interval // Nil if a rate is unknown.
+}
+
+func (e *estimator) numbers() numbersPerDay { return numbersPerDay{e.wins(1), e.clicks(), e.spend()} }
 
 func (e *estimator) forecast() Forecast {
 	r := e.replay
@@ -112,9 +123,10 @@ func (e *estimator) forecast() Forecast {
 func levelOf(n int) float64 { return 1 - (1-confidence/100.0)/float64(n) }
 
 func (e *estimator) perDay() ForecastPerDay {
-	clicks, spend := e.clicks(), e.spend()
 	d := ForecastPerDay{}
 	budget := e.budgetPerDay()
+	n := e.perDayPaced(budget)
+	clicks, spend := n.clicks, n.spend
 	limit := func(x interval) interval { return x }
 	if spend != nil && spend.high > budget {
 		limit = func(x interval) interval { return limited(x, *spend, budget) }
@@ -122,7 +134,7 @@ func (e *estimator) perDay() ForecastPerDay {
 	}
 	d.LimitedByBudget = d.LimitedByBudget || e.overBudget
 	d.BidMultiplier = math.Round(e.multiplier*100) / 100
-	d.Wins, d.Impressions = limit(e.wins(1)).rounded(), limit(e.wins(1).scaled(e.seen)).rounded()
+	d.Wins, d.Impressions = limit(n.wins).rounded(), limit(n.wins.scaled(e.seen)).rounded()
 	if clicks != nil {
 		d.Clicks = new(limit(*clicks).rounded())
 	}

@@ -51,7 +51,7 @@ func (s forecastService) pace(ctx context.Context, tenant uint16, x *market.What
 	if spend := e.spend(); spend == nil || spend.expected <= budget {
 		return nil
 	}
-	e.overBudget = true
+	e.overBudget, e.above, e.aboveMultiplier = true, first, 1
 	low, high := shadeMin, 1.0
 	for range shadeRounds {
 		factor := math.Sqrt(low * high)
@@ -66,12 +66,41 @@ func (s forecastService) pace(ctx context.Context, tenant uint16, x *market.What
 		tried.replay = &replay
 		if spend := tried.spend(); spend.expected > budget {
 			high = factor
+			e.above, e.aboveMultiplier = &replay, factor
 			continue
 		}
 		low = factor
 		e.replay, e.multiplier = &replay, factor
 	}
+	if e.replay == first { // No factor is small enough: pacing leaves out auctions as well, with the smallest one.
+		e.replay, e.multiplier, e.above = e.above, e.aboveMultiplier, nil
+	}
 	return nil
+}
+
+// perDayPaced is the expected result of a day in which pacing goes back and forth between two factors: where few rivals
+// make the spend jump, none between the two spends the budget.
+func (e *estimator) perDayPaced(budget float64) numbersPerDay {
+	n := e.numbers()
+	if e.above == nil || n.spend == nil {
+		return n
+	}
+	over := *e
+	over.replay = e.above
+	more := over.numbers()
+	part := (budget - n.spend.expected) / (more.spend.expected - n.spend.expected) // The one is at most the budget, the other above.
+	e.multiplier += part * (e.aboveMultiplier - e.multiplier)
+	n.wins, n.spend = n.wins.mixed(more.wins, part), new(n.spend.mixed(*more.spend, part))
+	if n.clicks != nil {
+		n.clicks = new(n.clicks.mixed(*more.clicks, part))
+	}
+	return n
+}
+
+// mixed is the estimate of which a part is y.
+func (x interval) mixed(y interval, part float64) interval {
+	of := func(a, b float64) float64 { return a + part*(b-a) }
+	return interval{expected: of(x.expected, y.expected), low: of(x.low, y.low), high: of(x.high, y.high)}
 }
 
 // covers reports whether a replay has enough of the auctions of another to be compared with it.
