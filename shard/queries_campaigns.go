@@ -3,6 +3,7 @@ package shard
 import (
 	"encoding/binary"
 
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -12,7 +13,8 @@ import (
 type CampaignState struct {
 	market.Campaign
 	Money    ledger.Budget
-	BidCount int // Not deleted.
+	BidCount int            // Not deleted.
+	Paced    *command.Paced // The last decision of the pacing controller; nil: none.
 }
 
 // CampaignFilter selects campaigns. A zero member selects all of them, except that a nil Status leaves terminated
@@ -68,6 +70,9 @@ func (b Queries) CampaignByOrdinal(ordinal uint32) (CampaignState, bool) {
 	s := CampaignState{Campaign: c.Campaign, BidCount: int(c.bids)}
 	if stored, found = b.R.Get(keyBudget(nil, ordinal)); found {
 		s.Money = must(readBudget(stored))
+	}
+	if x, found := b.Paced(ordinal); found {
+		s.Paced = &x
 	}
 	return s, true
 }

@@ -32,7 +32,9 @@ type settings struct {
 	format      market.AdFormat
 	period      market.Period
 	budget      money.Micros
+	even        bool  // A total budget is spread over the campaign's dates.
 	start, end  int64 // In Unix milliseconds; an end of 0 is none.
+	carry       carry
 	active      bool
 	ended       bool // Terminated.
 	schedule    []uint16
@@ -48,7 +50,7 @@ func (p *Pacer) PutCampaign(c *market.Campaign, b *market.Balances) {
 	}
 	g.campaigns[c.Ordinal-1] = settings{
 		balances: b, marketplace: c.Marketplace, format: c.Format, period: c.Period, budget: c.Budget,
-		start: c.StartMillis, end: c.EndMillis, schedule: append([]uint16(nil), c.Schedule...),
+		even: c.Pacing == market.PacingEven, start: c.StartMillis, end: c.EndMillis, schedule: append([]uint16(nil), c.Schedule...),
 		active: c.Active && c.Status == market.Approved, ended: c.Status == market.Terminated,
 	}
 	if g.watched {

@@ -57,8 +57,10 @@ func (c *calendar) plan(s *settings, now int64) pacing.Plan {
 	if s.budget == 0 {
 		return p
 	}
+	left := money.Micros(s.balances.BudgetLeft.Load())
 	p.Budget = s.budget
-	p.Spent = max(0, s.budget-money.Micros(s.balances.BudgetLeft.Load()))
+	p.Carry = s.carry.of(s, c.Day, left)
+	p.Spent = max(0, s.budget+p.Carry-left)
 	var of span
 	switch s.period {
 	case market.Daily:
@@ -68,8 +70,11 @@ func (c *calendar) plan(s *settings, now int64) pacing.Plan {
 	case market.Monthly:
 		p.Mode, p.Period, of = pacing.Even, c.Month, c.month
 	default:
-		p.Mode = pacing.Fast
-		return p
+		if !s.even || s.end == 0 {
+			p.Mode = pacing.Fast
+			return p
+		}
+		p.Mode, of = pacing.Even, span{s.start, s.end}
 	}
 	p.StartMillis, p.EndMillis = max(of.start, s.start), of.end
 	if s.end != 0 {
@@ -79,6 +84,24 @@ func (c *calendar) plan(s *settings, now int64) pacing.Plan {
 		p.DayStartMillis, p.DayEndMillis = c.day.start, c.day.end
 	}
 	return p
+}
+
+// carry is what a daily budget has on top of its amount, because earlier days left it (ledger.Carryover). Auctions, and
+// so this package, know only what is left of both together: what exceeds the amount when a day begins is carried over.
+// A leader that takes over later takes a part of it for spent; what is left stays exact.
+type carry struct {
+	day    uint32
+	amount money.Micros
+}
+
+// of returns what a daily budget of which so much is left carries over to a day.
+func (x *carry) of(s *settings, day uint32, left money.Micros) money.Micros {
+	if s.period != market.Daily {
+		*x = carry{}
+	} else if x.day != day || left > s.budget+x.amount {
+		*x = carry{day, max(0, left-s.budget)}
+	}
+	return x.amount
 }
 
 // rests reports whether the campaign's schedule has no bids in an hour of the week.

@@ -91,3 +91,42 @@ func TestPlansArePaused(t *testing.T) {
 		t.Errorf("a total budget: %+v", p)
 	}
 }
+
+// A total budget is spread over the campaign's dates if it says so, and at most twice the share of a day in a day.
+func TestEvenTotalsArePlanned(t *testing.T) {
+	now := time.UnixMilli(at(time.UTC, "2026-11-23 13:00"))
+	c := newCalendar(cluster.PeriodsAt(1, now, time.UTC), time.UTC, now)
+	var b market.Balances
+	b.BudgetLeft.Store(30)
+	s := settings{balances: &b, active: true, budget: 100, period: market.Total, even: true, start: now.UnixMilli() - 5}
+	if p := c.plan(&s, now.UnixMilli()); p.Mode != pacing.Fast {
+		t.Errorf("without an end: %+v", p)
+	}
+	s.end = now.UnixMilli() + 5
+	p := c.plan(&s, now.UnixMilli())
+	if p.Mode != pacing.Even || p.Period != 0 || p.StartMillis != s.start || p.EndMillis != s.end || p.Spent != 70 || p.DayEndMillis != c.day.end {
+		t.Errorf("%+v", p)
+	}
+}
+
+// What a day may spend on top of its budget is part of the plan, and what is left of both is exact.
+func TestPlansCarryOver(t *testing.T) {
+	now := time.UnixMilli(at(time.UTC, "2026-11-23 13:00"))
+	c := newCalendar(cluster.PeriodsAt(1, now, time.UTC), time.UTC, now)
+	var b market.Balances
+	s := settings{balances: &b, active: true, budget: 100}
+	for _, x := range []struct {
+		day         uint32
+		left, carry int64
+	}{
+		{1, 160, 60}, {1, 130, 60}, {1, 40, 60}, {2, 100, 0}, {2, 70, 0}, {3, 40, 0}, // The 31st day of a month adds 0.4.
+		{4, 90, 0}, {4, 180, 80}, // A setting that came later than the day.
+	} {
+		c.Day = x.day
+		b.BudgetLeft.Store(x.left)
+		p := c.plan(&s, now.UnixMilli())
+		if int64(p.Carry) != x.carry || int64(p.Budget+p.Carry-p.Spent) != x.left || p.Spent < 0 {
+			t.Errorf("%+v: %+v", x, p)
+		}
+	}
+}

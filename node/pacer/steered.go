@@ -58,7 +58,9 @@ func (s *steered) put(ordinal uint32, x *settings) {
 		s.campaigns = append(s.campaigns, controlled{})
 	}
 	c := &s.campaigns[ordinal-1]
+	known := c.carry
 	c.settings = *x
+	c.carry = known
 	if m, known := s.memories[ordinal]; known {
 		c.state = pacing.Restore(m)
 		delete(s.memories, ordinal)

@@ -137,6 +137,7 @@ type Campaign struct {
 	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters"`
 	Schedule             *Schedule         `json:"schedule"`
 	BidCount             int               `json:"bidCount"`
+	PacingState          *PacingState      `json:"pacingState" doc:"Null before the first decision about the campaign, and for one that was terminated."`
 	CreatedAt            resource.Time     `json:"createdAt"`
 	UpdatedAt            resource.Time     `json:"updatedAt"`
 }

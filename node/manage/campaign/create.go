@@ -176,7 +176,7 @@ func campaignOf(c *store.CampaignState, m *market.Marketplace) Campaign {
 		Status: campaigns.Statuses[c.Status], StatusUpdatedBy: textOf(c.StatusUpdatedBy),
 		AutobiddingObjective: textOf(d.AutobiddingObjective), ProductIDs: d.ProductIDs,
 		MultiplierConfig: d.MultiplierConfig, TargetingFilters: d.TargetingFilters, ExclusionFilters: d.ExclusionFilters,
-		Schedule: d.Schedule, BidCount: c.BidCount, CreatedAt: resource.Time(c.CreatedMillis), UpdatedAt: resource.Time(c.UpdatedMillis),
+		Schedule: d.Schedule, BidCount: c.BidCount, PacingState: pacingStateOf(c, m.CurrencyExponent), CreatedAt: resource.Time(c.CreatedMillis), UpdatedAt: resource.Time(c.UpdatedMillis),
 	}
 	if a.ProductIDs == nil {
 		a.ProductIDs = []string{}

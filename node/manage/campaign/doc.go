@@ -45,7 +45,8 @@
 //
 // Limits: a forecast knows the traffic of the asked node, since its start or as far as the recording goes; the sum over
 // all nodes is that of the cluster. Each win counts as an impression unless view_percent says otherwise. A budget is
-// spread evenly over its period. Search terms of bids that were only forecast stay in memory until a restart.
+// spread over its period by lower bids, found by at most six replays more (see pace); the hours of the day are not told
+// apart. Search terms of bids that were only forecast stay in memory until a restart.
 //
 // # Explanations
 //

@@ -96,7 +96,10 @@ func (s forecastService) forecast(ctx context.Context, in *forecastInput) (*fore
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	e := estimator{campaign: &c.Campaign, bids: supposition.Bids, replay: &replay, rates: rates, seen: float64(in.ViewPercent) / 100, exponent: m.CurrencyExponent}
+	e := estimator{campaign: &c.Campaign, bids: supposition.Bids, replay: &replay, rates: rates, seen: float64(in.ViewPercent) / 100, exponent: m.CurrencyExponent, multiplier: 1}
+	if err := s.pace(ctx, resource.CallerOf(ctx).Marketplace, &supposition, &e, now); err != nil {
+		return nil, resource.ErrorOf(err)
+	}
 	return &forecastOutput{e.forecast()}, nil
 }
 

@@ -31,13 +31,15 @@ type ForecastRecorded struct {
 	Omitted  int           `json:"omitted" doc:"Requests that were sampled, but are too large to store or no longer valid. The forecast treats them like the others."`
 }
 
-// ForecastPerDay is the expected result of a day. A campaign that reaches its budget stops for the rest of the day.
+// ForecastPerDay is the expected result of a day. Bids are lowered so that the budget lasts, as pacing does. A total budget that is not
+// spread evenly is spent as soon as possible: a campaign that reaches it stops for the rest of the day.
 type ForecastPerDay struct {
 	Wins            ForecastEstimate  `json:"wins"`
 	Impressions     ForecastEstimate  `json:"impressions" doc:"Wins that shoppers see, according to view_percent."`
 	Clicks          *ForecastEstimate `json:"clicks" doc:"Null if the marketplace has no impressions, from which the rate is taken."`
 	Spend           *ForecastEstimate `json:"spend" doc:"Minor units, at second prices unless the campaign has priceRule first. Null if a rate that it needs is unknown."`
-	LimitedByBudget bool              `json:"limitedByBudget" doc:"True if the budget, spread evenly over its period, is less than the campaign could spend."`
+	LimitedByBudget bool              `json:"limitedByBudget" doc:"True if the budget, spread over its period, is less than the campaign could spend."`
+	BidMultiplier   float64           `json:"bidMultiplier" doc:"The factor by which pacing would lower the bids so that the budget lasts; all other numbers are with these bids. 1: not at all, or the budget is spent as soon as possible."`
 }
 
 // ForecastEstimate is a number with the bounds of its confidence interval.
@@ -75,7 +77,21 @@ type estimator struct {
 	rates    rates
 	seen     float64
 	exponent uint8
+
+	multiplier float64 // The factor of the bids in the replay.
+	overBudget bool    // The full bids would spend more than the budget.
+	// above is a replay with a slightly larger factor, which spends more than the budget; nil: none.
+	above           *serving.Replay
+	aboveMultiplier float64
 }
+
+// numbersPerDay are the estimates of a day.
+type numbersPerDay struct {
+	wins          interval
+	clicks, spend *interval // Nil if a rate is unknown.
+}
+
+func (e *estimator) numbers() numbersPerDay { return numbersPerDay{e.wins(1), e.clicks(), e.spend()} }
 
 func (e *estimator) forecast() Forecast {
 	r := e.replay
@@ -107,15 +123,18 @@ func (e *estimator) forecast() Forecast {
 func levelOf(n int) float64 { return 1 - (1-confidence/100.0)/float64(n) }
 
 func (e *estimator) perDay() ForecastPerDay {
-	clicks, spend := e.clicks(), e.spend()
 	d := ForecastPerDay{}
 	budget := e.budgetPerDay()
+	n := e.perDayPaced(budget)
+	clicks, spend := n.clicks, n.spend
 	limit := func(x interval) interval { return x }
 	if spend != nil && spend.high > budget {
 		limit = func(x interval) interval { return limited(x, *spend, budget) }
 		d.LimitedByBudget = spend.expected > budget
 	}
-	d.Wins, d.Impressions = limit(e.wins(1)).rounded(), limit(e.wins(1).scaled(e.seen)).rounded()
+	d.LimitedByBudget = d.LimitedByBudget || e.overBudget
+	d.BidMultiplier = math.Round(e.multiplier*100) / 100
+	d.Wins, d.Impressions = limit(n.wins).rounded(), limit(n.wins.scaled(e.seen)).rounded()
 	if clicks != nil {
 		d.Clicks = new(limit(*clicks).rounded())
 	}
@@ -211,7 +230,8 @@ func (e *estimator) auctions() float64 {
 	return float64(e.replay.Auctions) / float64(e.replay.Requests)
 }
 
-// budgetPerDay is the budget of a day in minor units, or infinity if no budget limits a day.
+// budgetPerDay is the budget of a day in minor units, or infinity without one. A total budget that is spent as soon as possible may be
+// spent on one day.
 func (e *estimator) budgetPerDay() float64 {
 	const day = float64(24 * time.Hour / time.Millisecond)
 	c := e.campaign
@@ -226,10 +246,9 @@ func (e *estimator) budgetPerDay() float64 {
 	case market.Monthly:
 		days = 30
 	case market.Total:
-		if c.EndMillis == 0 {
-			return math.Inf(1)
+		if isPaced(c) {
+			days = max(1, float64(c.EndMillis-c.StartMillis)/day)
 		}
-		days = max(1, float64(c.EndMillis-c.StartMillis)/day)
 	}
 	return float64(c.Budget) / math.Pow10(6-int(e.exponent)) / days
 }

@@ -60,13 +60,16 @@ func TestEstimatesWorkedOutByHand(t *testing.T) {
 		},
 		"total budget over ten days": {
 			change: func(e *estimator) {
+				e.campaign.Pacing = market.PacingEven
 				e.campaign.Budget, e.campaign.Period, e.campaign.EndMillis = 10*paid/200*cent, market.Total, 10*24*3600*1000
 			},
 			wins: wins / 10, seen: wins / 10, clicks: wins / 200, spend: paid / 200, limited: true,
 		},
-		"total budget without end": {
-			change: func(e *estimator) { e.campaign.Budget, e.campaign.Period = cent, market.Total },
-			wins:   wins, seen: wins, clicks: wins / 20, spend: paid / 20,
+		"total budget as soon as possible": {
+			change: func(e *estimator) {
+				e.campaign.Budget, e.campaign.Period, e.campaign.EndMillis = paid/200*cent, market.Total, 10*24*3600*1000
+			},
+			wins: wins / 10, seen: wins / 10, clicks: wins / 200, spend: paid / 200, limited: true,
 		},
 	} {
 		e := example()

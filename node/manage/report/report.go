@@ -54,6 +54,13 @@ type Spend struct {
 	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, at most four decimals."`
 }
 
+// Overdelivery is what clicks and impressions would have cost that were not charged, or not in full, because nothing was
+// left of the budget or the wallet. It is never billed.
+type Overdelivery struct {
+	Amount        int64  `json:"amount" doc:"Minor units, rounded half up."`
+	AmountDecimal string `json:"amountDecimal" doc:"Minor units, exact, at most four decimals."`
+}
+
 // Purchases counts purchases.
 type Purchases struct {
 	Amount         int64            `json:"amount" doc:"Minor units, rounded half up."`
@@ -88,6 +95,8 @@ type Numbers struct {
 	Impressions Spend     `json:"impressions"`
 	Clicks      Spend     `json:"clicks"`
 	Purchases   Purchases `json:"purchases"`
+	// Overdelivery is an extension of the interface.
+	Overdelivery Overdelivery `json:"overdelivery" doc:"Prices of clicks and impressions that budget or wallet could not pay. They are not billed."`
 }
 
 // Report is the sum over the days.
@@ -259,6 +268,9 @@ func numbersOf(c *rollup.Counters, exponent uint8) Numbers {
 		Impressions: spendOf(c.Impressions, c.ChargedImpressions, c.SpentImpressions, exponent),
 		Clicks:      spendOf(c.Clicks, c.ChargedClicks, c.SpentClicks, exponent),
 		Purchases:   Purchases{Amount: money.Minor(c.PurchaseAmount, exponent), Count: c.Purchases, Quantity: c.PurchaseQuantity},
+		Overdelivery: Overdelivery{
+			money.Minor(c.Overdelivery, exponent), string(money.AppendMinorDecimal(nil, c.Overdelivery, exponent)),
+		},
 	}
 }
 
