@@ -1,11 +1,14 @@
 package shard_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
 	"time"
 
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/learn"
@@ -130,6 +133,35 @@ func TestClickRatesAreBounded(t *testing.T) {
 	onDay(r, 20_020)
 	report(t, r, benchNow, shown(event.Impression, 4, 1, "p2"))
 	expect(t, "with room again", rates(r, 20_020), "0 format: 2.11 0.00, 0 placement 3: 2.11 0.00, 0 ad 3 p2: 1.00 0.00, ")
+}
+
+// Verify finds an ad without its placement, and counts of a day that has not come.
+func TestVerifyFindsInconsistentClickRates(t *testing.T) {
+	for what, change := range map[string]func(kv *shardtest.KV, key, value []byte){
+		"a placement is missing": func(kv *shardtest.KV, key, _ []byte) {
+			if key[4] == byte(market.ClickPlacement) {
+				b := kv.Batch()
+				b.Delete(key)
+				b.Commit()
+			}
+		},
+		"of tomorrow": func(kv *shardtest.KV, key, value []byte) { kv.Put(key, append([]byte{0x21, 0x4e, 0, 0}, value[4:]...)) },
+	} {
+		r := learning(t)
+		report(t, r, benchNow, shown(event.Impression, 1, 1, "p1"))
+		var all [][2][]byte
+		r.KV.Scan([]byte{0x28}, []byte{0x29}, func(key, value []byte) bool {
+			all = append(all, [2][]byte{bytes.Clone(key), bytes.Clone(value)})
+			return true
+		})
+		expect(t, "click rates", len(all), 3)
+		for _, x := range all {
+			change(r.KV, x[0], x[1])
+		}
+		if err := r.Queries().Verify(); !errors.Is(err, shard.ErrLearned) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }
 
 // Ranks are refused below their level, and product ids that do not fit into a key at every level.

@@ -12,12 +12,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// ErrUnbalanced is wrapped by every error of Queries.Verify.
+// ErrUnbalanced is wrapped by the errors of Queries.Verify about money.
 var ErrUnbalanced = errors.New("shard: the ledger does not balance")
 
 // Verify recomputes every balance from the journal and compares it with the stored one: the hash chain of the lines,
 // the budgets and counters of campaigns, the wallets, and the dedup keys of charges that are still remembered. It reads
-// the whole state, so its duration grows with the state. It returns the first difference, wrapped in ErrUnbalanced.
+// the whole state, so its duration grows with the state. It returns the first difference, wrapped in ErrUnbalanced. It
+// also checks that what was learned is consistent, and returns a difference wrapped in ErrLearned.
 func (b Queries) Verify() error {
 	a := verifier{
 		b: b, spent: make(map[uint32]money.Micros), clipped: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
@@ -29,7 +30,7 @@ func (b Queries) Verify() error {
 			return fmt.Errorf("%w: %w", ErrUnbalanced, err)
 		}
 	}
-	return nil
+	return b.verifyClickRates()
 }
 
 type verifier struct {
