@@ -46,6 +46,7 @@ type member struct {
 	won    atomic.Int64 // Micros, in this run of the process.
 	paused atomic.Bool
 	run    atomic.Pointer[run] // Nil while the process does not run.
+	next   *run                // The run that is being started.
 }
 
 // pause stops or resumes the auctions of a node.
@@ -58,7 +59,6 @@ type run struct {
 	ages    *cluster.ReplicaAges
 	cluster *cluster.Cluster
 	store   *raftstore.Store
-	machine *shard.Machine
 	slot    atomic.Pointer[market.Balances]
 }
 
@@ -127,10 +127,9 @@ func (f *fleet) configure(i int, c *raftstore.Config) {
 		Params: func(uint16) *pacing.Params { return &f.params }, Log: slog.New(slog.DiscardHandler),
 	})
 	r.pacer.everyChange = f.exact
-	f.members[i].run.Store(r)
+	f.members[i].next = r
 	c.Machine = func(g uint16) raftstore.StateMachine {
-		r.machine = shard.New(ids.Group(g), true, r)
-		return r.ages.Machine(ids.Group(g), r.machine)
+		return r.ages.Machine(ids.Group(g), shard.New(ids.Group(g), true, r))
 	}
 	c.Noop = command.AppendNoop(nil, 0)
 	c.Report = func(_ context.Context, _ string, report []byte) error { return r.pacer.Receive(report) }
@@ -145,7 +144,7 @@ func (f *fleet) start(i int) {
 		f.t.Errorf("node %d does not start", i)
 		return
 	}
-	r := m.run.Load()
+	r := m.next
 	r.store, _ = f.c.Store(i)
 	r.cluster = cluster.New(r.store, cluster.Options{
 		Topology: ids.Topology{DataGroups: 1}, Node: f.c.Nodes[i].ID, ReplicaAges: r.ages, Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -166,6 +165,7 @@ func (f *fleet) start(i int) {
 	r.cluster.Start(context.Background())
 	r.pacer.Start(context.Background(), r.cluster, r, r.store.Epoch())
 	m.won.Store(0)
+	m.run.Store(r)
 }
 
 // kill ends the process of a node, as a power failure does.
@@ -197,7 +197,7 @@ func (f *fleet) propose(cmd []byte) {
 	for {
 		for _, m := range f.members {
 			r := m.run.Load()
-			if r == nil || r.cluster == nil {
+			if r == nil {
 				continue
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -274,7 +274,7 @@ func (f *fleet) charge(n int) {
 func (f *fleet) leader() int {
 	for {
 		for i, m := range f.members {
-			if r := m.run.Load(); r != nil && r.cluster != nil && r.cluster.Leads(1) {
+			if r := m.run.Load(); r != nil && r.cluster.Leads(1) {
 				return i
 			}
 		}

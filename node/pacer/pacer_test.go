@@ -147,7 +147,8 @@ func TestHoldIsTheExactSum(t *testing.T) {
 const roundings = 100
 
 // A campaign goes on in the middle of the day as it was, also when all nodes are started again: what is left is not spent
-// at once. A cluster of one node does so too.
+// at once, four times as fast as planned. The time without any auction counts as traffic that was low, which plans some
+// percent more for the rest of so young a day. A cluster of one node does so too.
 func TestRestartCausesNoBurst(t *testing.T) {
 	for name, loads := range map[string][]int64{"three nodes": {32, 6, 2}, "one node": {40}} {
 		t.Run(name, func(t *testing.T) {
@@ -169,9 +170,9 @@ func TestRestartCausesNoBurst(t *testing.T) {
 				for range f.members {
 					<-done
 				}
-				time.Sleep(5 * time.Second) // Events that waited for the cluster are charged.
+				time.Sleep(15 * time.Second) // Events that waited for the cluster are charged.
 				for minute := range 3 {
-					if got := f.rate(time.Minute); got < 0.85 || got > 1.15 {
+					if got := f.rate(time.Minute); got < 0.8 || got > 1.25 {
 						t.Errorf("minute %d after the restart: %.2f of the plan", minute, got)
 					}
 				}
