@@ -126,7 +126,7 @@ func newFleet(t *testing.T, params pacing.Params, exact bool, period market.Peri
 func (f *fleet) configure(i int, c *raftstore.Config) {
 	r := &run{Market: market.New(uint64(i)), ages: cluster.NewReplicaAges(ids.Topology{DataGroups: 1}, 3*time.Second, time.Now)}
 	r.pacer = New(Config{
-		Market: r.Market, Node: c.NodeID, Number: uint16(i), Now: time.Now, Zone: func(uint16) *time.Location { return time.UTC },
+		Market: r.Market, Node: c.NodeID, Number: uint16(i), ReportBytesMax: raftstore.ReportBytesMax, Now: time.Now, Zone: func(uint16) *time.Location { return time.UTC },
 		Params: func(uint16) *pacing.Params { return &f.params }, Log: slog.New(slog.DiscardHandler),
 	})
 	r.pacer.everyChange = f.exact
