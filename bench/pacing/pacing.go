@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/bench/pacing/policy"
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
 	"github.com/gavel-ads/gavel/bench/pacing/virtual"
+	controller "github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // Options say what is compared.
@@ -27,6 +28,8 @@ type Options struct {
 	Day      func(seed uint64, number int) (*scenario.Day, error)
 	Virtual  virtual.Config // Hold and Unlimited are set by the comparison.
 	Policies []string       // Names of policy.Kinds; empty: all.
+	// Controller are the constants of the marketplace's controller.
+	Controller Controller
 	// Bound says whether the upper bound is computed; without it the metrics that need it are left out.
 	Bound bool
 	// Events are times of the day, in milliseconds, after which the report shows how spend returns to its plan; edits of
@@ -39,6 +42,12 @@ type Options struct {
 	// Progress is called after each run with the number of finished runs and of all, from one goroutine at a time. May be nil.
 	Progress func(done, all int)
 }
+
+// Controller are the constants of the marketplace's controller.
+type Controller = controller.Params
+
+// DefaultController returns the constants that nodes use.
+func DefaultController() Controller { return controller.Defaults() }
 
 // Report is the result of a comparison.
 type Report struct {

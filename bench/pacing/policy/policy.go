@@ -19,6 +19,8 @@ type Knowledge struct {
 	// Auctions is the true number of requests in which each campaign competes today. Only the upper references may read
 	// it, because no marketplace knows it.
 	Auctions []float64
+	// Controller are the constants of the marketplace's controller.
+	Controller controller.Params
 	// Multipliers are the static multipliers that would have spent each budget today (hindsight); nil unless a policy
 	// asks for them.
 	Multipliers []float64

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/bench/pacing/policy"
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
 	"github.com/gavel-ads/gavel/bench/pacing/virtual"
+	controller "github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // small returns a day of a small market with much demand, so that most budgets are spent, and with edits.
@@ -19,7 +20,10 @@ func small(change func(c *scenario.Config)) (*scenario.Day, *policy.Knowledge, *
 		change(&c)
 	}
 	d := scenario.New(&c)
-	k := &policy.Knowledge{Day: d, Auctions: make([]float64, 30), Multipliers: make([]float64, 30), Unpaced: make([]float64, 30)}
+	k := &policy.Knowledge{
+		Day: d, Controller: controller.Defaults(),
+		Auctions: make([]float64, 30), Multipliers: make([]float64, 30), Unpaced: make([]float64, 30),
+	}
 	truth := make([]float64, 30)
 	for i := range d.Campaigns {
 		truth[i], k.Multipliers[i], k.Unpaced[i] = d.Campaigns[i].ClickRate, 0.5, 3*float64(d.Campaigns[i].Budget)
