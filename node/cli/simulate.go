@@ -32,7 +32,7 @@ type simulateCommand struct {
 	Plots      string        `help:"Also write charts of the first seed, as SVG." placeholder:"DIR"`
 
 	Traffic   string            `help:"Simulate a recorded day of a real node (gavel record export) and not a generated market." placeholder:"FILE"`
-	SetBudget map[string]string `help:"With --traffic: another budget of a day for a campaign, and report what it gets. May be repeated." placeholder:"CAMPAIGN=AMOUNT"`
+	SetBudget map[string]string `help:"With --traffic: another budget of a day for a campaign, in units of the currency, and report what it gets. May be repeated." placeholder:"CAMPAIGN=AMOUNT"`
 	ScaleBids map[string]string `help:"With --traffic: multiply the bids of a campaign, and report what it gets. May be repeated." placeholder:"CAMPAIGN=FACTOR"`
 	Watch     []string          `help:"With --traffic: campaigns to report by themselves." placeholder:"CAMPAIGN"`
 
