@@ -32,14 +32,15 @@ type Options struct {
 	Controller Controller
 	// Bound says whether the upper bound is computed; without it the metrics that need it are left out.
 	Bound bool
-	// Events are times of the day, in milliseconds, after which the report shows how spend returns to its plan; edits of
-	// budgets are events of their campaigns in any case.
+	// Events are times of the day, in milliseconds, after which the report shows how spend returns to its plan; edits
+	// of budgets are events of their campaigns in any case.
 	Events []int64
 	// Watch are ids of campaigns whose own results are reported.
 	Watch []string
 	// Jobs is how many seeds run at the same time; each needs about 100 MB for 400 campaigns.
 	Jobs int
-	// Progress is called after each run with the number of finished runs and of all, from one goroutine at a time. May be nil.
+	// Progress is called after each run with the number of finished runs and of all, from one goroutine at a time. May
+	// be nil.
 	Progress func(done, all int)
 }
 
@@ -67,8 +68,8 @@ type Report struct {
 type Row struct {
 	Policy string `json:"policy"`
 	Hold   bool   `json:"hold"`
-	// Values holds by metric the value of each seed, Mean its mean and Difference that of the paired differences from the
-	// first row. A metric that means nothing on a seed has no value there, and none at all if on no seed.
+	// Values holds by metric the value of each seed, Mean its mean and Difference that of the paired differences from
+	// the first row. A metric that means nothing on a seed has no value there, and none at all if on no seed.
 	Values     map[string][]*float64      `json:"values"`
 	Mean       map[string]metric.Interval `json:"mean"`
 	Difference map[string]metric.Interval `json:"difference,omitempty"`

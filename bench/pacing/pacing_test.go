@@ -45,8 +45,8 @@ func compare(t *testing.T, o *pacing.Options) (*pacing.Report, []byte) {
 	return r, b.Bytes()
 }
 
-// The same options give the same bytes, also with another number of jobs, and those of testdata/tiny.json. The controller
-// is not part of the file, because it has golden files of its own.
+// The same options give the same bytes, also with another number of jobs, and those of testdata/tiny.json. The
+// controller is not part of the file, because it has golden files of its own.
 func TestSameSeedsSameBytes(t *testing.T) {
 	_, first := compare(t, options("gavel", "none", "sgd"))
 	one := options("gavel", "none", "sgd")

@@ -47,8 +47,8 @@ type Policy interface {
 
 // Observer is a policy that learns after every auction, without delay and on all nodes at once.
 type Observer interface {
-	// Observe is called for every campaign that competed in a request, with the expected cost of what it won. It returns
-	// the campaign's next word.
+	// Observe is called for every campaign that competed in a request, with the expected cost of what it won. It
+	// returns the campaign's next word.
 	Observe(campaign int32, cost int64) (word uint64)
 }
 

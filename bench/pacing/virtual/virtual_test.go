@@ -50,8 +50,8 @@ var faults = []virtual.Fault{
 	{Kind: virtual.LeaderLoss, From: 18 * scenario.Hour, Length: 5_000},
 }
 
-// No policy bills more than a budget, with or without the hold, on a bad network, with faults and edits. What is billed is a
-// part of what the clicks cost.
+// No policy bills more than a budget, with or without the hold, on a bad network, with faults and edits. What is
+// billed is a part of what the clicks cost.
 func TestNothingIsBilledAboveABudget(t *testing.T) {
 	d, k, rates := small(nil)
 	for _, kind := range policy.Kinds() {
@@ -120,8 +120,8 @@ func expected(o *virtual.Outcome, from, to int) (sum float64) {
 	return sum
 }
 
-// A node sells nothing while it is dead, and, after the three seconds in which it may rely on old balances, while it is cut
-// off or there is no leader. Then it sells again.
+// A node sells nothing while it is dead, and, after the three seconds in which it may rely on old balances, while it
+// is cut off or there is no leader. Then it sells again.
 func TestFaultsStopSales(t *testing.T) {
 	d, k, rates := small(func(c *scenario.Config) { c.EditShare = 0 })
 	for _, kind := range []virtual.FaultKind{virtual.Partition, virtual.Kill, virtual.LeaderLoss} {
