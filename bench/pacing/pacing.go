@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/bench/pacing/policy"
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
 	"github.com/gavel-ads/gavel/bench/pacing/virtual"
+	controller "github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // Options say what is compared.
@@ -27,18 +28,27 @@ type Options struct {
 	Day      func(seed uint64, number int) (*scenario.Day, error)
 	Virtual  virtual.Config // Hold and Unlimited are set by the comparison.
 	Policies []string       // Names of policy.Kinds; empty: all.
+	// Controller are the constants of the marketplace's controller.
+	Controller Controller
 	// Bound says whether the upper bound is computed; without it the metrics that need it are left out.
 	Bound bool
-	// Events are times of the day, in milliseconds, after which the report shows how spend returns to its plan; edits of
-	// budgets are events of their campaigns in any case.
+	// Events are times of the day, in milliseconds, after which the report shows how spend returns to its plan; edits
+	// of budgets are events of their campaigns in any case.
 	Events []int64
 	// Watch are ids of campaigns whose own results are reported.
 	Watch []string
 	// Jobs is how many seeds run at the same time; each needs about 100 MB for 400 campaigns.
 	Jobs int
-	// Progress is called after each run with the number of finished runs and of all, from one goroutine at a time. May be nil.
+	// Progress is called after each run with the number of finished runs and of all, from one goroutine at a time. May
+	// be nil.
 	Progress func(done, all int)
 }
+
+// Controller are the constants of the marketplace's controller.
+type Controller = controller.Params
+
+// DefaultController returns the constants that nodes use.
+func DefaultController() Controller { return controller.Defaults() }
 
 // Report is the result of a comparison.
 type Report struct {
@@ -58,8 +68,8 @@ type Report struct {
 type Row struct {
 	Policy string `json:"policy"`
 	Hold   bool   `json:"hold"`
-	// Values holds by metric the value of each seed, Mean its mean and Difference that of the paired differences from the
-	// first row. A metric that means nothing on a seed has no value there, and none at all if on no seed.
+	// Values holds by metric the value of each seed, Mean its mean and Difference that of the paired differences from
+	// the first row. A metric that means nothing on a seed has no value there, and none at all if on no seed.
 	Values     map[string][]*float64      `json:"values"`
 	Mean       map[string]metric.Interval `json:"mean"`
 	Difference map[string]metric.Interval `json:"difference,omitempty"`

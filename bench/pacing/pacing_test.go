@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/bench/pacing"
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
 	"github.com/gavel-ads/gavel/bench/pacing/virtual"
+	controller "github.com/gavel-ads/gavel/shard/pacing"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite testdata")
@@ -22,7 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite testdata")
 func options(policies ...string) *pacing.Options {
 	return &pacing.Options{
 		Seeds: []uint64{1, 2}, Policies: policies, Bound: true, Jobs: 2, Events: []int64{12 * scenario.Hour},
-		Virtual: virtual.Config{Nodes: 2, LagMillis: 1000},
+		Virtual: virtual.Config{Nodes: 2, LagMillis: 1000}, Controller: controller.Defaults(),
 		Day: func(seed uint64, number int) (*scenario.Day, error) {
 			c := scenario.Default(seed, 16)
 			c.Number, c.Requests, c.Categories, c.BudgetClicks = number, 6000, 3, 8
@@ -44,8 +45,8 @@ func compare(t *testing.T, o *pacing.Options) (*pacing.Report, []byte) {
 	return r, b.Bytes()
 }
 
-// The same options give the same bytes, also with another number of jobs, and those of testdata/tiny.json. The controller
-// is not part of the file, because it has golden files of its own.
+// The same options give the same bytes, also with another number of jobs, and those of testdata/tiny.json. The
+// controller is not part of the file, because it has golden files of its own.
 func TestSameSeedsSameBytes(t *testing.T) {
 	_, first := compare(t, options("gavel", "none", "sgd"))
 	one := options("gavel", "none", "sgd")

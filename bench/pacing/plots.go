@@ -22,10 +22,10 @@ var sizes = []struct {
 	from, to float64
 }{{"small", 5, 30}, {"medium", 30, 300}, {"large", 300, math.Inf(1)}}
 
-// WritePlots writes the charts of the first seed into a directory: for a typical campaign of each size its spend against
-// the plan and its pacing, and for all constrained campaigns the distance from the plan by size.
+// WritePlots writes the charts of the first seed into a directory: for a typical campaign of each size its spend
+// against the plan and its pacing, and for all constrained campaigns the distance from the plan by size.
 func (r *Report) WritePlots(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // Charts are no secret.
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	charts := map[string]*chart.Chart{"ks.svg": r.distances()}
@@ -40,7 +40,7 @@ func (r *Report) WritePlots(dir string) error {
 		if err := c.Write(&b); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil { //nolint:gosec // As above.
+		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}

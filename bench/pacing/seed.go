@@ -95,7 +95,9 @@ func (c *comparison) prepare(ctx context.Context, seed uint64) (*prepared, error
 		return nil, err
 	}
 	c.step()
-	p := &prepared{day: day, knowledge: &policy.Knowledge{Day: day, Auctions: make([]float64, len(truth))}}
+	p := &prepared{day: day, knowledge: &policy.Knowledge{
+		Day: day, Auctions: make([]float64, len(truth)), Controller: c.options.Controller,
+	}}
 	for i := range truth {
 		truth[i] = yesterday.Rate(i, truth[i])
 		p.knowledge.Unpaced = append(p.knowledge.Unpaced, float64(yesterday.Billed[i]))

@@ -72,7 +72,7 @@ func (c *recordExport) Run(p *process) error {
 	fmt.Fprintf(p.out, "%d auctions of %d campaigns, one request in %d, from %s to %s; %d requests left out\n", len(r.Auctions), len(r.Campaigns),
 		r.Every, r.From.Format(time.RFC3339), r.To.Format(time.RFC3339), r.Omitted)
 	if covered := r.Covered(); covered < 0.95 {
-		fmt.Fprintf(p.out, "That is %.1f of 24 hours; gavel simulate reduces the budgets to that share.\n", 24*covered)
+		fmt.Fprintf(p.out, "That is %s of 24 hours; gavel simulate reduces the budgets to that share.\n", r.To.Sub(r.From).Round(time.Second))
 	}
 	return nil
 }

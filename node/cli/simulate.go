@@ -18,19 +18,21 @@ import (
 
 // simulateCommand compares ways to spend budgets on simulated days.
 type simulateCommand struct {
-	Seeds    string        `default:"1-3" help:"Seeds of the days, for example 1-10 or 1,4,7-9. Each seed is a market of its own." placeholder:"LIST"`
-	Nodes    int           `default:"4" help:"Number of virtual nodes." placeholder:"N"`
-	Lag      time.Duration `default:"1s" help:"Time from one node to another, for reports, balances and pacing." placeholder:"TIME"`
-	Loss     float64       `default:"0" help:"Share of the nodes' reports that are lost." placeholder:"SHARE"`
-	Skew     float64       `default:"0" help:"Node k gets traffic in proportion to (k+1)^-SKEW; 0: all the same." placeholder:"SKEW"`
-	Policies []string      `help:"Policies to compare, separated by commas; default: all but hindsight, which takes 40 extra runs." placeholder:"NAME"`
-	Bound    bool          `default:"true" negatable:"" help:"Compute the upper bound of liquid welfare, which takes 150 passes over the day."`
-	Jobs     int           `default:"1" help:"Seeds that run at the same time." placeholder:"N"`
-	JSON     string        `name:"json" help:"Also write the result as JSON." placeholder:"FILE"`
-	Plots    string        `help:"Also write charts of the first seed, as SVG." placeholder:"DIR"`
+	Seeds      string        `default:"1-3" help:"Seeds of the days, for example 1-10 or 1,4,7-9. Each seed is a market of its own." placeholder:"LIST"`
+	Nodes      int           `default:"4" help:"Number of virtual nodes." placeholder:"N"`
+	Lag        time.Duration `default:"1s" help:"Time from one node to another, for reports, balances and pacing." placeholder:"TIME"`
+	Loss       float64       `default:"0" help:"Share of the nodes' reports that are lost." placeholder:"SHARE"`
+	Skew       float64       `default:"0" help:"Node k gets traffic in proportion to (k+1)^-SKEW; 0: all the same." placeholder:"SKEW"`
+	Policies   []string      `help:"Policies to compare, separated by commas; default: all but hindsight, which takes 40 extra runs." placeholder:"NAME"`
+	FastFinish float64       `default:"0.03" help:"Share of the day's traffic at its end that the controller does not plan with." placeholder:"SHARE"`
+	Floor      float64       `default:"0.05" help:"Smallest bid factor of the controller; below it the probability to compete falls." placeholder:"FACTOR"`
+	Bound      bool          `default:"true" negatable:"" help:"Compute the upper bound of liquid welfare, which takes 150 passes over the day."`
+	Jobs       int           `default:"1" help:"Seeds that run at the same time." placeholder:"N"`
+	JSON       string        `name:"json" help:"Also write the result as JSON." placeholder:"FILE"`
+	Plots      string        `help:"Also write charts of the first seed, as SVG." placeholder:"DIR"`
 
 	Traffic   string            `help:"Simulate a recorded day of a real node (gavel record export) and not a generated market." placeholder:"FILE"`
-	SetBudget map[string]string `help:"With --traffic: another budget of a day for a campaign, and report what it gets. May be repeated." placeholder:"CAMPAIGN=AMOUNT"`
+	SetBudget map[string]string `help:"With --traffic: another budget of a day for a campaign, in units of the currency, and report what it gets. May be repeated." placeholder:"CAMPAIGN=AMOUNT"`
 	ScaleBids map[string]string `help:"With --traffic: multiply the bids of a campaign, and report what it gets. May be repeated." placeholder:"CAMPAIGN=FACTOR"`
 	Watch     []string          `help:"With --traffic: campaigns to report by themselves." placeholder:"CAMPAIGN"`
 
@@ -145,7 +147,11 @@ func (c *simulateCommand) options() (*pacing.Options, error) {
 			faults = append(faults, err)
 		}
 	}
-	o := &pacing.Options{Policies: c.Policies, Bound: c.Bound, Jobs: c.Jobs}
+	o := &pacing.Options{Policies: c.Policies, Bound: c.Bound, Jobs: c.Jobs, Controller: pacing.DefaultController()}
+	o.Controller.FastFinish, o.Controller.Floor = c.FastFinish, c.Floor
+	if !(c.FastFinish >= 0 && c.FastFinish < 1 && c.Floor > 0 && c.Floor <= 1) {
+		faults = append(faults, errors.New("--fast-finish must be from 0 to below 1, and --floor above 0 and at most 1"))
+	}
 	if len(o.Policies) == 0 {
 		for _, name := range pacing.Names() {
 			if name != "hindsight" {

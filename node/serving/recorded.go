@@ -52,10 +52,10 @@ const (
 	recordedAuctionMax = 200 // Bids of one auction; further ones are left out.
 )
 
-// Recorded runs the recorded auctions of a marketplace again in the present market and returns who could have competed.
-// It begins with the newest request and ends early when the work has used replayBusyMax of CPU time or the answer is
-// full; then From is later. It has no effect. The code is ServiceUnavailable if the marketplace or the cluster's secret is
-// not known yet; err is the error of a step of the limits.Work of its context.
+// Recorded runs the recorded auctions of a marketplace again in the present market and returns who could have
+// competed. It begins with the newest request and ends early when the work has used replayBusyMax of CPU time or the
+// answer is full; then From is later. It has no effect. The code is ServiceUnavailable if the marketplace or the
+// cluster's secret is not known yet; err is the error of a step of the limits.Work of its context.
 func (c *Core) Recorded(ctx context.Context, marketplace uint16, now time.Time) (r Recorded, code apierr.Code, err error) {
 	view, secret := c.View(), c.Secret()
 	m := view.Marketplace(marketplace)

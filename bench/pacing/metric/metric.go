@@ -1,5 +1,5 @@
-// Package metric computes what the comparison reports of a simulated day: how much of the budgets was spent, how evenly,
-// how much was served that could not be billed, and what the money bought.
+// Package metric computes what the comparison reports of a simulated day: how much of the budgets was spent, how
+// evenly, how much was served that could not be billed, and what the money bought.
 //
 // Most metrics are over the constrained campaigns: those that without a budget would have spent more than 1.3 times
 // their budget. That set is fixed by the run without limits, so that it is the same for every policy.

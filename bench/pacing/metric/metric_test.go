@@ -11,9 +11,9 @@ import (
 
 const minutes = 24 * 60
 
-// fixture returns a day with one request a minute, a campaign with a budget of 1000 that would spend 2000, and one that
-// would spend 1200 of 1000, which is not constrained; and an outcome in which the first spends 900 in equal parts in the
-// first twelve hours, and 100 more clicks come for which nothing is billed.
+// fixture returns a day with one request a minute, a campaign with a budget of 1000 that would spend 2000, and one
+// that would spend 1200 of 1000, which is not constrained; and an outcome in which the first spends 900 in equal parts
+// in the first twelve hours, and 100 more clicks come for which nothing is billed.
 func fixture() (*metric.Day, *virtual.Outcome) {
 	day := &scenario.Day{Slots: 1}
 	for i := range 2 {

@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-ads/gavel/bench/pacing/virtual"
 )
 
-// Recovery compares what campaigns spent after an event with what they should have spent, in windows of five minutes. It
-// can be added up over campaigns, events and seeds, because one campaign's spend in five minutes is mostly chance.
+// Recovery compares what campaigns spent after an event with what they should have spent, in windows of five minutes.
+// It can be added up over campaigns, events and seeds, because one campaign's spend in five minutes is mostly chance.
 type Recovery struct {
 	Spent, Planned [RecoveryWindows]float64
 }
@@ -83,8 +83,8 @@ func (r *Recovery) Worst() float64 {
 	return worst
 }
 
-// RecoveryOf returns the recovery of the constrained campaigns from the day's events: from their own edit of the budget,
-// and from events that concern all of them, given by their times.
+// RecoveryOf returns the recovery of the constrained campaigns from the day's events: from their own edit of the
+// budget, and from events that concern all of them, given by their times.
 func (d *Day) RecoveryOf(o *virtual.Outcome, events []int64) *Recovery {
 	r := &Recovery{}
 	constrained := map[int]bool{}

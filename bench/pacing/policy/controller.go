@@ -22,17 +22,17 @@ type gavel struct {
 	curve    *pacing.Curve
 }
 
-func newController(k *Knowledge) Policy { return NewController(k, pacing.Defaults()) }
+func newController(k *Knowledge) Policy { return newControllerOf(k, k.Controller) }
 
 // newControllerThrottle is the controller whose smallest bid factor is 1.
 func newControllerThrottle(k *Knowledge) Policy {
-	p := pacing.Defaults()
+	p := k.Controller
 	p.Floor = 1
-	return NewController(k, p)
+	return newControllerOf(k, p)
 }
 
-// NewController returns the controller with these constants.
-func NewController(k *Knowledge, p pacing.Params) Policy {
+// newControllerOf returns the controller with these constants.
+func newControllerOf(k *Knowledge, p pacing.Params) Policy {
 	n := len(k.Day.Campaigns)
 	g := &gavel{
 		day: k.Day, states: make([]pacing.State, n), plans: make([]pacing.Plan, n),

@@ -19,6 +19,8 @@ type Knowledge struct {
 	// Auctions is the true number of requests in which each campaign competes today. Only the upper references may read
 	// it, because no marketplace knows it.
 	Auctions []float64
+	// Controller are the constants of the marketplace's controller.
+	Controller controller.Params
 	// Multipliers are the static multipliers that would have spent each budget today (hindsight); nil unless a policy
 	// asks for them.
 	Multipliers []float64
@@ -45,8 +47,8 @@ type Policy interface {
 
 // Observer is a policy that learns after every auction, without delay and on all nodes at once.
 type Observer interface {
-	// Observe is called for every campaign that competed in a request, with the expected cost of what it won. It returns
-	// the campaign's next word.
+	// Observe is called for every campaign that competed in a request, with the expected cost of what it won. It
+	// returns the campaign's next word.
 	Observe(campaign int32, cost int64) (word uint64)
 }
 

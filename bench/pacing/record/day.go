@@ -26,9 +26,10 @@ const requestsMax = 5_000_000
 // spread is by how much a copy of a recorded auction is moved at most, in milliseconds.
 const spread = 10 * 60_000
 
-// Day makes a day of the recording. Every recorded auction stands for Every requests, which are put at random times near
-// it; the seed decides these times and who clicks. A campaign's impressions are clicked at its recorded rate. Where the
-// recording covers only a part of the day, budgets are reduced to that part. Of more than 24 hours the last 24 count.
+// Day makes a day of the recording. Every recorded auction stands for Every requests, which are put at random times
+// near it; the seed decides these times and who clicks. A campaign's impressions are clicked at its recorded rate.
+// Where the recording covers only a part of the day, budgets are reduced to that part. Of more than 24 hours the last
+// 24 count.
 func (r *Recording) Day(seed uint64, changes *Changes) (*scenario.Day, error) {
 	d := &scenario.Day{Seed: seed, Slots: slotsMax, Delays: scenario.DefaultDelays()}
 	d.Reserve = [2]int64{r.ReserveCPC, r.ReserveCPM}

@@ -27,8 +27,8 @@ func read(t *testing.T) *record.Recording {
 
 var same = &record.Changes{ReserveCPC: -1, ReserveCPM: -1}
 
-// Each recorded auction becomes as many requests as it stands for, near its local time; each bid an offer of its campaign;
-// and a budget is reduced to the recorded part of the day.
+// Each recorded auction becomes as many requests as it stands for, near its local time; each bid an offer of its
+// campaign; and a budget is reduced to the recorded part of the day.
 func TestDay(t *testing.T) {
 	d, err := read(t).Day(1, same)
 	if err != nil {

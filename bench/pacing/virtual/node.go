@@ -152,8 +152,8 @@ func (n *node) report(arrives int64, reaches bool) *report {
 	return &report{at: arrives, auctions: n.auctions, entries: slices.Clone(n.spent)}
 }
 
-// kill ends the node's process: what it has not reported is lost, and its totals begin at 0 again. When it runs again it
-// has the balances of its disk, and does not compete before the first decision arrives.
+// kill ends the node's process: what it has not reported is lost, and its totals begin at 0 again. When it runs again
+// it has the balances of its disk, and does not compete before the first decision arrives.
 func (n *node) kill(s *simulation) {
 	s.leader.forget(n.number)
 	n.start(s.day, s.config)

@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
-	"github.com/gavel-ads/gavel/shard/money"
 	controller "github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -92,5 +91,3 @@ func (o *Outcome) Rate(i int, fallback float64) float64 {
 	}
 	return max(o.TrueClicks[i]/o.Exposure[i], 1e-6)
 }
-
-func toMoney(micros int64) money.Micros { return money.Micros(micros) }

@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // request builds the engine's requests. All product ids are in one body, so that a request only lists spans.
@@ -103,7 +104,7 @@ func (s *simulation) build(index int, candidates []scenario.Candidate, external 
 		id := s.request.products[own+i]
 		a.Products = append(a.Products, id)
 		a.Quality = append(a.Quality, external[i].Quality)
-		a.External = append(a.External, auction.ExternalBid{Product: id, Source: s.request.source, Amount: toMoney(external[i].Bid)})
+		a.External = append(a.External, auction.ExternalBid{Product: id, Source: s.request.source, Amount: money.Micros(external[i].Bid)})
 	}
 }
 

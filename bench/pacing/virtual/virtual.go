@@ -118,7 +118,7 @@ func Run(ctx context.Context, day *scenario.Day, config *Config, rates *Rates, p
 	return s.out, nil
 }
 
-// tick does what happens once a second: the leader hears from the nodes, decides, and sends.
+// tick does what happens once a second: the leader takes the reports of the nodes, decides, and sends.
 func (s *simulation) tick() {
 	s.advance(s.now)
 	for s.edit < len(s.day.Edits) && s.day.Edits[s.edit].Millis <= s.now {

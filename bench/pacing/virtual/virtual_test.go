@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/bench/pacing/policy"
 	"github.com/gavel-ads/gavel/bench/pacing/scenario"
 	"github.com/gavel-ads/gavel/bench/pacing/virtual"
+	controller "github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // small returns a day of a small market with much demand, so that most budgets are spent, and with edits.
@@ -19,7 +20,10 @@ func small(change func(c *scenario.Config)) (*scenario.Day, *policy.Knowledge, *
 		change(&c)
 	}
 	d := scenario.New(&c)
-	k := &policy.Knowledge{Day: d, Auctions: make([]float64, 30), Multipliers: make([]float64, 30), Unpaced: make([]float64, 30)}
+	k := &policy.Knowledge{
+		Day: d, Controller: controller.Defaults(),
+		Auctions: make([]float64, 30), Multipliers: make([]float64, 30), Unpaced: make([]float64, 30),
+	}
 	truth := make([]float64, 30)
 	for i := range d.Campaigns {
 		truth[i], k.Multipliers[i], k.Unpaced[i] = d.Campaigns[i].ClickRate, 0.5, 3*float64(d.Campaigns[i].Budget)
@@ -46,8 +50,8 @@ var faults = []virtual.Fault{
 	{Kind: virtual.LeaderLoss, From: 18 * scenario.Hour, Length: 5_000},
 }
 
-// No policy bills more than a budget, with or without the hold, on a bad network, with faults and edits. What is billed is a
-// part of what the clicks cost.
+// No policy bills more than a budget, with or without the hold, on a bad network, with faults and edits. What is
+// billed is a part of what the clicks cost.
 func TestNothingIsBilledAboveABudget(t *testing.T) {
 	d, k, rates := small(nil)
 	for _, kind := range policy.Kinds() {
@@ -116,8 +120,8 @@ func expected(o *virtual.Outcome, from, to int) (sum float64) {
 	return sum
 }
 
-// A node sells nothing while it is dead, and, after the three seconds in which it may rely on old balances, while it is cut
-// off or there is no leader. Then it sells again.
+// A node sells nothing while it is dead, and, after the three seconds in which it may rely on old balances, while it
+// is cut off or there is no leader. Then it sells again.
 func TestFaultsStopSales(t *testing.T) {
 	d, k, rates := small(func(c *scenario.Config) { c.EditShare = 0 })
 	for _, kind := range []virtual.FaultKind{virtual.Partition, virtual.Kill, virtual.LeaderLoss} {
