@@ -27,7 +27,8 @@ func (n *node) bindListeners(ctx context.Context) error {
 		return fmt.Errorf("manage_listen: %w", err)
 	}
 	n.push("management port", closeListener(n.manage))
-	n.startup = newStartupServer(n.log, n.cfg.PublicURL(n.manage.Addr().String()), n.auctions, n.manage)
+	cors := newStartupCORS(n.cfg.CORS.Origins, n.cfg.Management.CORSOrigins)
+	n.startup = newStartupServer(n.log, n.cfg.PublicURL(n.manage.Addr().String()), cors, n.auctions, n.manage)
 	n.push("waiting", n.startup.shutdown)
 	return nil
 }
