@@ -69,7 +69,11 @@ type (
 	advertiserOutput struct{ Body OffsiteAdvertiser }
 )
 
-// createAdvertiser registers a vendor with networks. Networks where the vendor is active already are skipped.
+// nothingSynced is the result of a job without work.
+const nothingSynced = `{"synced":[]}`
+
+// createAdvertiser registers a vendor with networks. Networks where the vendor is active already are skipped, and so are those that
+// know the vendor and have no connector that could be asked again. Without networks to ask, the job is completed from the start.
 func (s *OffsiteService) createAdvertiser(ctx context.Context, in *advertiserInput) (*jobIDOutput, error) {
 	b := &in.Body
 	if err := knownVendor(ctx, b.VendorID); err != nil {
@@ -84,7 +88,9 @@ func (s *OffsiteService) createAdvertiser(ctx context.Context, in *advertiserInp
 	if b.DSP == nil {
 		networks = slices.DeleteFunc(slices.Clone(s.Networks), func(n string) bool { return !slices.Contains(advertiserNetworks, any(n)) })
 	}
-	fresh := slices.DeleteFunc(slices.Clone(networks), known.Active)
+	fresh := slices.DeleteFunc(slices.Clone(networks), func(n string) bool {
+		return known.Active(n) || known.Knows(n) && !slices.Contains(s.Networks, n)
+	})
 	err = st.ChangeAdvertiser(ctx, b.VendorID, func(x *store.Advertiser) {
 		x.BillingMode = cmp.Or(b.BillingMode, b.BillingModeAlias, x.BillingMode)
 		for _, network := range fresh {
@@ -95,7 +101,13 @@ func (s *OffsiteService) createAdvertiser(ctx context.Context, in *advertiserInp
 		return nil, resource.ErrorOf(err)
 	}
 	job := store.Job{Type: store.JobAdvertiser, VendorID: b.VendorID, Networks: fresh}
-	if err := st.AddJob(ctx, &job); err != nil {
+	if len(fresh) > 0 {
+		err = st.AddJob(ctx, &job)
+	} else {
+		job.Networks = networks
+		err = st.AddFinishedJob(ctx, &job, nothingSynced)
+	}
+	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
 	return &jobIDOutput{OffsiteJobID{job.ID.String()}}, nil
