@@ -59,11 +59,12 @@ func (t Tenant) checkExternalID(c *market.Campaign) error {
 	return nil
 }
 
-// assignIDs gives new bids their ids, in the shard of their campaign, and their times.
+// assignIDs gives new bids their ids, in the shard of their campaign, their times, and what follows from the ids.
 func (t Tenant) assignIDs(ctx context.Context, campaign ids.UUID, bids []market.Bid, now int64) {
 	for i := range bids {
 		bids[i].ID = t.mint(ctx, ids.ShardOf(campaign))
 		bids[i].CreatedMillis, bids[i].UpdatedMillis = now, now
+		t.addressContents(campaign, &bids[i])
 	}
 }
 

@@ -96,7 +96,7 @@ func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Lev
 	f := &feed{Market: market.New(1), keys: w.table}
 	w.groups = newGroups(t, f)
 	w.Store = &store.Store{
-		Groups: w.groups, Now: w.Now, View: f.View, Usage: f.Usage, AssetBytes: &f.bytes,
+		AssetURL: PublicURL, Groups: w.groups, Now: w.Now, View: f.View, Usage: f.Usage, AssetBytes: &f.bytes,
 		Limits: store.Limits{Segments: 10_000, Keys: store.KeysMax}, // The limits that scripts expect; tests set others.
 	}
 	w.bootstrap(t, level)
@@ -140,7 +140,7 @@ func (w *Environment) Node(t testing.TB) *manage.Server {
 func (w *Environment) NodeOn(t testing.TB, groups store.Groups) *manage.Server {
 	t.Helper()
 	return w.listener(t, &store.Store{
-		Groups: groups, Now: w.Now, View: w.Store.View, Usage: w.Store.Usage, AssetBytes: w.Store.AssetBytes, Limits: w.Store.Limits,
+		AssetURL: PublicURL, Groups: groups, Now: w.Now, View: w.Store.View, Usage: w.Store.Usage, AssetBytes: w.Store.AssetBytes, Limits: w.Store.Limits,
 	})
 }
 
