@@ -91,6 +91,9 @@ func (c *Changes) faults(now *market.Campaign) (found []Fault) {
 	if p.EndMillis != nil {
 		end = *p.EndMillis
 	}
+	if c.NoEnd {
+		end = 0
+	}
 	if (end != 0 || p.EndMillis != nil) && end <= start {
 		field := EndDate
 		if p.EndMillis == nil {
@@ -103,6 +106,9 @@ func (c *Changes) faults(now *market.Campaign) (found []Fault) {
 	}
 	if (p.Period != nil || p.Budget != nil) && now.Charge.NeedsTotal() && *cmp.Or(p.Period, &now.Period) != market.Total {
 		found = append(found, totalFault)
+	}
+	if p.Budget != nil && *p.Budget == 0 && now.Charge.NeedsTotal() {
+		found = append(found, Fault{BudgetAmount, valueError, "CPA needs a budget"})
 	}
 	return append(found, roasFaults(c.TargetROAS)...)
 }

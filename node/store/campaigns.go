@@ -108,6 +108,9 @@ func dependentMembers(p *command.PatchCampaign) (members command.Members) {
 	if p.Status != nil { // A reviewed campaign must not become pending again.
 		members |= command.MembersStatus
 	}
+	if p.TargetROASMilli != nil && *p.TargetROASMilli == 0 { // Without a target the document must name an objective.
+		members |= command.MembersDocument
+	}
 	if p.Document != nil { // The document is replaced whole, and the filters, the schedule and the caps follow from it.
 		members |= command.MembersDocument
 	}
