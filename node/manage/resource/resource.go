@@ -187,14 +187,15 @@ type Done struct{ Body Empty }
 // check is the middleware in front of every typed function.
 func (k *kit) check(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	if p := k.checkRequest(r, ctx.Operation()); p != nil {
+	if p := k.checkRequest(w.Header(), r, ctx.Operation()); p != nil {
 		k.refuse(w, p)
 		return
 	}
 	next(ctx)
 }
 
-func (k *kit) checkRequest(r *http.Request, op *huma.Operation) *Problem {
+// checkRequest checks parameters and body, and names ignored members in the header of the answer.
+func (k *kit) checkRequest(answer http.Header, r *http.Request, op *huma.Operation) *Problem {
 	found := k.checkParams(r, op)
 	if op.RequestBody == nil {
 		return invalid(found)
@@ -207,7 +208,9 @@ func (k *kit) checkRequest(r *http.Request, op *huma.Operation) *Problem {
 		return invalid(found)
 	}
 	c := checker{kit: k, data: body, found: found, loc: []string{"body"}, emptyText: op.Metadata[emptyText] == true}
-	if p := c.body(op.RequestBody.Content["application/json"].Schema); p != nil {
+	p := c.body(op.RequestBody.Content["application/json"].Schema)
+	c.setIgnored(answer)
+	if p != nil {
 		return p
 	}
 	k.replaceBody(r, c.out)
