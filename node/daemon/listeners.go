@@ -118,7 +118,8 @@ func (n *node) openManagement() error {
 	n.auditLog = newAuditWriter(n.store, n.log)
 	n.push("audit log", func(ctx context.Context) error { n.auditLog.close(ctx); return nil })
 	management, err := manage.New(manage.Config{
-		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
+		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AuctionURL: n.cfg.AuctionURL(n.auctions.Addr().String()),
+		AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
 		Runbook: operator.Runbook, Development: n.cfg.Webhooks.Development,
 		CORSOrigins: n.cfg.Management.CORSOrigins, PageOrigins: n.cfg.CORS.Origins, AgencyAreas: n.cfg.Management.AgencyAreas, TrustedProxies: n.cfg.Server.TrustedProxies,
 		RateManagement: n.cfg.Ratelimit.Management, RateCatalog: n.cfg.Ratelimit.Catalog,

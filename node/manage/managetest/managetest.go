@@ -116,7 +116,7 @@ func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Lev
 		ExternalCampaign: func(uint16, []byte) ids.UUID { return ids.UUID{} },
 		Log:              slog.New(slog.NewTextHandler(&w.log, nil)), Node: 1, Epoch: 1, PublicURL: PublicURL,
 	})
-	c.PublicURL, c.Version = PublicURL, "test"
+	c.PublicURL, c.AuctionURL, c.Version = PublicURL, PublicURL+":8080", "test"
 	files, err := blob.OpenLocal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
