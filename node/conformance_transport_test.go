@@ -336,3 +336,21 @@ func TestConformanceRequestIDs(t *testing.T) {
 		}
 	}
 }
+
+// A name of a header field with a blank in it, before it or after it is refused by both listeners: servers disagree about which
+// field that is.
+func TestConformanceBlanksInFieldNames(t *testing.T) {
+	s := startNode(t)
+	for _, line := range []string{"X Ua: a", "X-Ua : a", "X-Ua\t: a", " X-Ua: a", "X\tUa: a", "Content-Length : 2", "Authorization : Bearer x", "A b c"} {
+		for listener, url := range s.listeners() {
+			for _, version := range []string{"HTTP/1.1", "HTTP/1.0"} {
+				l := s.dial(url)
+				head := strings.Replace(s.request("POST", "/v2/auctions", length(goodAuction), line), "HTTP/1.1", version, 1)
+				l.send(head) // Without its body: bytes that nobody reads reset the connection.
+				if r := l.reply("POST"); r.status != http.StatusBadRequest {
+					t.Errorf("%s, %s: %q is answered %d %s", listener, version, line, r.status, r.body)
+				}
+			}
+		}
+	}
+}

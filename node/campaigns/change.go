@@ -14,7 +14,9 @@ import (
 type Changes struct {
 	// Members has them without TargetROASMilli, which follows from TargetROAS, and without what names the campaign.
 	Members    command.PatchCampaign
-	TargetROAS string // A decimal; empty: it stays.
+	TargetROAS string // A decimal; empty: it stays, unless NoROAS is set.
+	NoEnd      bool   // The end date is removed. An end of 0 in Members is a date, long past.
+	NoROAS     bool   // The target is removed.
 	By         string // Who decides about the status, when that changes.
 
 	Malformed bool // As that of a Draft.
@@ -53,6 +55,12 @@ func (c *Changes) check(ctx context.Context, st store.Tenant, now *store.Campaig
 	if c.TargetROAS != "" {
 		milli, _ := thousandths(c.TargetROAS) // faults has accepted it.
 		p.TargetROASMilli = &milli
+	}
+	if c.NoROAS {
+		p.TargetROASMilli = new(uint32(0))
+	}
+	if c.NoEnd {
+		p.EndMillis = new(int64(0))
 	}
 	if p.Status != nil {
 		p.StatusUpdatedBy = &c.By

@@ -94,6 +94,9 @@ func (c *Changes) faults(now *market.Campaign) (found []Fault) {
 	if p.EndMillis != nil {
 		end = *p.EndMillis
 	}
+	if c.NoEnd {
+		end = 0
+	}
 	if (end != 0 || p.EndMillis != nil) && end <= start {
 		field := EndDate
 		if p.EndMillis == nil {
@@ -113,6 +116,9 @@ func (c *Changes) faults(now *market.Campaign) (found []Fault) {
 	after := *now
 	p.Change(&after)
 	found = append(found, pacingFaults(p.Pacing, &after, after.EndMillis != 0)...)
+	if p.Budget != nil && *p.Budget == 0 && now.Charge.NeedsTotal() {
+		found = append(found, Fault{BudgetAmount, valueError, "CPA needs a budget"})
+	}
 	return append(found, roasFaults(c.TargetROAS)...)
 }
 

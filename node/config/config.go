@@ -21,6 +21,7 @@ package config
 import (
 	"net"
 	"net/netip"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -314,6 +315,16 @@ func (c Config) PublicURL(manageAddr string) string {
 		return c.Server.PublicURL
 	}
 	return LocalURL(manageAddr)
+}
+
+// AuctionURL is the base URL of the auction listener, which listens on listen: on the host of the public URL, if one is configured.
+func (c Config) AuctionURL(listen string) string {
+	public, err := url.Parse(c.Server.PublicURL)
+	_, port, bad := net.SplitHostPort(listen)
+	if c.Server.PublicURL == "" || err != nil || bad != nil {
+		return LocalURL(listen)
+	}
+	return "http://" + net.JoinHostPort(public.Hostname(), port)
 }
 
 // LocalURL returns the http URL at which a listener of this machine can be reached.

@@ -27,7 +27,8 @@ func (n *node) bindListeners(ctx context.Context) error {
 		return fmt.Errorf("manage_listen: %w", err)
 	}
 	n.push("management port", closeListener(n.manage))
-	n.startup = newStartupServer(n.log, n.cfg.PublicURL(n.manage.Addr().String()), n.auctions, n.manage)
+	cors := newStartupCORS(n.cfg.CORS.Origins, n.cfg.Management.CORSOrigins)
+	n.startup = newStartupServer(n.log, n.cfg.PublicURL(n.manage.Addr().String()), cors, n.auctions, n.manage)
 	n.push("waiting", n.startup.shutdown)
 	return nil
 }
@@ -117,7 +118,8 @@ func (n *node) openManagement() error {
 	n.auditLog = newAuditWriter(n.store, n.log)
 	n.push("audit log", func(ctx context.Context) error { n.auditLog.close(ctx); return nil })
 	management, err := manage.New(manage.Config{
-		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
+		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AuctionURL: n.cfg.AuctionURL(n.auctions.Addr().String()),
+		AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
 		Runbook: operator.Runbook, Development: n.cfg.Webhooks.Development,
 		CORSOrigins: n.cfg.Management.CORSOrigins, PageOrigins: n.cfg.CORS.Origins, AgencyAreas: n.cfg.Management.AgencyAreas, TrustedProxies: n.cfg.Server.TrustedProxies,
 		RateManagement: n.cfg.Ratelimit.Management, RateCatalog: n.cfg.Ratelimit.Catalog,

@@ -122,7 +122,7 @@ func (n *node) openState(ctx context.Context) error {
 	})
 	n.publisher.keys.RequireCurrent(n.cluster.KeysCurrent)
 	n.store = &store.Store{
-		Groups: n.cluster, Now: time.Now, View: n.publisher.View, SendsMail: n.cfg.SMTP.Server != "",
+		AssetURL: n.publisher.assetURL, Groups: n.cluster, Now: time.Now, View: n.publisher.View, SendsMail: n.cfg.SMTP.Server != "",
 		Usage: n.publisher.Usage, AssetBytes: &n.publisher.bytes, Limits: limitsOf(&n.cfg.Quotas),
 	}
 	return nil

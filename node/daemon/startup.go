@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/ingress"
+	"github.com/gavel-ads/gavel/node/serving"
 )
 
 const (
@@ -22,6 +24,8 @@ const (
 	// startupConnsMax bounds the connections of each listener during the start. BOUND: each is for one short answer,
 	// and the open files are needed by the store, which is opening.
 	startupConnsMax = 16
+	// retryAfterMax is the most seconds of a Retry-After. Values from 1 on are mixed, so that clients do not return at once.
+	retryAfterMax = 3
 )
 
 // startupServer answers on both listeners until the node can serve, because a node may wait for its peers for any time.
@@ -29,6 +33,7 @@ const (
 type startupServer struct {
 	log       *slog.Logger
 	url       string // Base URL of links in answers.
+	cors      startupCORS
 	reason    atomic.Pointer[string]
 	servers   []*http.Server
 	listeners []deadlineListener
@@ -48,8 +53,8 @@ type nonClosingListener struct{ deadlineListener }
 func (l nonClosingListener) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
 // newStartupServer starts to answer on the listeners. REQUIRES: shutdown is called.
-func newStartupServer(log *slog.Logger, url string, ports ...deadlineListener) *startupServer {
-	w := &startupServer{log: log, url: url, listeners: ports}
+func newStartupServer(log *slog.Logger, url string, cors startupCORS, ports ...deadlineListener) *startupServer {
+	w := &startupServer{log: log, url: url, cors: cors, listeners: ports}
 	w.setReason("opening the data directory")
 	var remind context.Context
 	remind, w.stop = context.WithCancel(context.Background())
@@ -90,22 +95,26 @@ func (w *startupServer) logReminders(ctx context.Context) {
 	}
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request, with the header fields that every answer of the node has.
 func (w *startupServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	h := rw.Header()
-	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Request-Id", serving.RequestID(r.Header.Get("X-Request-Id"), time.Now()))
 	h.Set("Connection", "close") // The next request is for the real server.
-	if r.URL.Path == "/healthz" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		_, _ = rw.Write([]byte(`{"status":"ok"}`)) // The client may be gone.
+	if w.cors.set(h, r) && r.Method == http.MethodOptions {
+		rw.WriteHeader(http.StatusNoContent) // Otherwise a browser would not send the request whose 503 the page has to see.
 		return
 	}
-	body := apierr.Append(nil, apierr.ServiceUnavailable, *w.reason.Load(), w.url)
-	h.Set("Retry-After", "1")
+	status, body := http.StatusOK, []byte(`{"status":"ok"}`)
+	if r.URL.Path != "/healthz" || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		status, body = apierr.ServiceUnavailable.Status(), apierr.Append(nil, apierr.ServiceUnavailable, *w.reason.Load(), w.url)
+		h.Set("Retry-After", strconv.Itoa(1+rand.IntN(retryAfterMax))) //nolint:gosec // jitter, no secret.
+	}
+	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	rw.WriteHeader(apierr.ServiceUnavailable.Status())
-	_, _ = rw.Write(body)
+	rw.WriteHeader(status)
+	_, _ = rw.Write(body) // The client may have disconnected.
 }
 
 // shutdown waits for open requests and resets the listeners, so that the real servers can use them.

@@ -21,9 +21,22 @@ import (
 //go:embed documented.yaml
 var documentedYAML []byte
 
+// membersYAML describes the members of bodies and answers that no Go type describes.
+//
+//go:embed members.yaml
+var membersYAML []byte
+
+func describedMembers() (texts map[string]string, err error) {
+	if err = yaml.UnmarshalWithOptions(membersYAML, &texts, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("members.yaml: %w", err)
+	}
+	return texts, nil
+}
+
 // addDocumented adds the operations of documented.yaml to the description. The other operations add themselves when the kit
 // registers them.
-func addDocumented(api *huma.OpenAPI) error {
+func (s *Server) addDocumented() error {
+	api := s.api.OpenAPI()
 	operations, err := documented()
 	if err != nil {
 		return fmt.Errorf("documented.yaml: %w", err)
@@ -34,6 +47,9 @@ func addDocumented(api *huma.OpenAPI) error {
 	for path, methods := range operations {
 		for method, op := range methods {
 			op.Method, op.Path = strings.ToUpper(method), path
+			if strings.HasPrefix(path, "/v2/") || path == "/healthz" {
+				op.Servers = s.auctionServers()
+			}
 			if op.Security == nil {
 				op.Security = []map[string][]string{} // In JSON an empty list says that no key is needed.
 				for _, status := range []int{http.StatusInternalServerError, http.StatusServiceUnavailable} {
@@ -44,6 +60,18 @@ func addDocumented(api *huma.OpenAPI) error {
 		}
 	}
 	return nil
+}
+
+// auctionServers are the servers of the operations that both listeners answer, the one that is made for them first. Without a
+// configured address they are those of all operations.
+func (s *Server) auctionServers() []*huma.Server {
+	if s.config.AuctionURL == "" {
+		return nil
+	}
+	return []*huma.Server{
+		{URL: s.config.AuctionURL, Description: "The auction listener."},
+		{URL: s.config.PublicURL, Description: "The management listener, which gives the same answers."},
+	}
 }
 
 // documented decodes the operations by path and method. They pass through JSON, because the YAML decoder cannot fill the

@@ -39,6 +39,7 @@ import (
 // Config holds the operator's settings of this listener. A limit of zero is switched off.
 type Config struct {
 	PublicURL       string // Base of links in answers and documents.
+	AuctionURL      string // Base URL of the auction listener for the description; empty leaves it out.
 	AssetURL        string // Base of the public URLs of assets; empty means PublicURL.
 	Version         string
 	Runbook         string   // The operator's manual, for /docs/runbook; empty means that there is no such page.
@@ -120,7 +121,11 @@ func New(c Config, d Deps) (*Server, error) {
 		config: c, deps: d, routes: newRoutes(), proxies: trusted, cors: newCORSRules(&c),
 		limits: newLimiter(), running: newInFlight(),
 	}
-	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
+	members, err := describedMembers()
+	if err != nil {
+		return nil, err
+	}
+	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log, Members: members})
 	s.assets = &creative.AssetService{
 		Blobs: d.Blobs, PublicURL: c.PublicURL, AssetURL: c.AssetURL, Now: d.Now, Refuse: s.refuse,
 		Tenant: d.Tenant, CurrentTenant: s.currentTenant,
@@ -139,7 +144,7 @@ func New(c Config, d Deps) (*Server, error) {
 		return nil, err
 	}
 	audience.DocumentSegments(s.api)
-	if err := s.mountOther(); err != nil {
+	if err := s.mountOther(members); err != nil {
 		return nil, err
 	}
 	if err := s.routes.applyDescription(s.api.OpenAPI()); err != nil {
@@ -186,10 +191,11 @@ func Register(api huma.API, now func() time.Time) {
 }
 
 // mountOther mounts everything that is not a JSON operation of the API: documents, files, health checks, metrics.
-func (s *Server) mountOther() error {
-	if err := addDocumented(s.api.OpenAPI()); err != nil {
+func (s *Server) mountOther(members map[string]string) error {
+	if err := s.addDocumented(); err != nil {
 		return err
 	}
+	resource.DescribeMembers(s.api.OpenAPI(), members)
 	spec, err := s.OpenAPI()
 	if err != nil {
 		return err

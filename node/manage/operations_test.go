@@ -109,21 +109,21 @@ func example(s *openapi3.Schema) any {
 	switch {
 	case len(s.Enum) > 0:
 		return s.Enum[0]
-	case s.Type.Is("object"):
+	case s.Type.Includes("object"):
 		o := map[string]any{}
 		for _, name := range s.Required {
 			o[name] = example(s.Properties[name].Value)
 		}
 		return o
-	case s.Type.Is("array"):
+	case s.Type.Includes("array"):
 		a := make([]any, s.MinItems)
 		for i := range a {
 			a[i] = example(s.Items.Value)
 		}
 		return a
-	case s.Type.Is("string"):
+	case s.Type.Includes("string"):
 		return text(s, max(1, int(s.MinLength)))
-	case s.Type.Is("boolean"):
+	case s.Type.Includes("boolean"):
 		return true
 	case s.Min != nil && *s.Min > 0:
 		return json.Number(number(*s.Min))

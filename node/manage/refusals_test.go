@@ -156,11 +156,11 @@ func TestRepeatedMembers(t *testing.T) {
 	}
 }
 
-// TestOtherCase: a name in another case is an unknown member, so it sets nothing and is not the required one.
+// TestOtherCase: a name in another case is an unknown member, so it sets nothing, and the answer says which one was meant.
 func TestOtherCase(t *testing.T) {
 	w := managetest.New(t)
 	rec := call(w, "POST", "/public/v1/key-service/keys", "management", `{"KIND":"auction","name":"x","ſource":1}`)
-	want := violation{[]string{"body", "kind"}, "required", "missing"}
+	want := violation{[]string{"body", "KIND"}, "is not known; did you mean kind?", "unknown_member"}
 	if got := violations(t, rec); len(got) != 1 || !slices.Equal(got[0].Loc, want.Loc) || got[0].Type != want.Type {
 		t.Errorf("%d %s; want %v", rec.Code, rec.Body, want)
 	}

@@ -2,13 +2,11 @@ package manage
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"net"
 	"net/http"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
@@ -16,7 +14,6 @@ import (
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
-	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 // Bounds of a connection. The management listener serves few clients and may be slower than the auction listener, but
@@ -55,7 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	id := requestID(r.Header.Get(requestIDHeader), s.deps.Now())
+	id := serving.RequestID(r.Header.Get(requestIDHeader), s.deps.Now())
 	h.Set(requestIDHeader, id)
 	r.Header.Set(requestIDHeader, id) // Handlers see only the checked id.
 	defer s.recovered(w, r)
@@ -189,21 +186,4 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, apierr.InternalServerError, "")
 }
 
-const (
-	requestIDHeader = "X-Request-Id"
-	requestIDMax    = 64 // BOUND: characters. It is the interface's.
-)
-
-// requestID returns the client's id if it is valid, else a new UUIDv7.
-func requestID(sent string, now time.Time) string {
-	if sent != "" && len(sent) <= requestIDMax && strings.IndexFunc(sent, notIDRune) < 0 {
-		return sent
-	}
-	var entropy [11]byte
-	_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
-	return ids.Mint(now.UnixMilli(), [10]byte(entropy[:10]), ids.Shard(entropy[10])).String()
-}
-
-func notIDRune(c rune) bool {
-	return !(c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '.' || c == '_' || c == '-')
-}
+const requestIDHeader = "X-Request-Id"

@@ -1,7 +1,9 @@
 package serving
 
 import (
+	"crypto/rand"
 	"net/http"
+	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -68,6 +70,16 @@ func (sc *Scratch) requestID(r *Request) []byte {
 	id := ids.Mint(r.Now.UnixMilli(), entropy, ids.Shard(b)) // Any byte is as good.
 	sc.minted = id.AppendText(sc.minted[:0])
 	return sc.minted
+}
+
+// RequestID returns the id of a request that the core does not serve: the one that was sent if it is valid, else a new UUIDv7.
+func RequestID(sent string, now time.Time) string {
+	if validRequestID([]byte(sent)) {
+		return sent
+	}
+	var entropy [11]byte
+	_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
+	return ids.Mint(now.UnixMilli(), [10]byte(entropy[:10]), ids.Shard(entropy[10])).String()
 }
 
 const requestIDMax = 64 // BOUND: set by the interface, in bytes.

@@ -69,3 +69,8 @@ func (x *Advertiser) Set(network, status string, nowMillis int64) {
 func (x *Advertiser) Active(network string) bool {
 	return slices.ContainsFunc(x.Networks, func(o Onboarding) bool { return o.Network == network && o.Status == "active" })
 }
+
+// Knows reports whether the vendor was registered with a network, whatever became of it.
+func (x *Advertiser) Knows(network string) bool {
+	return slices.ContainsFunc(x.Networks, func(o Onboarding) bool { return o.Network == network })
+}

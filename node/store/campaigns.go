@@ -63,11 +63,12 @@ func (t Tenant) checkExternalID(c *market.Campaign) error {
 	return nil
 }
 
-// assignIDs gives new bids their ids, in the shard of their campaign, and their times.
+// assignIDs gives new bids their ids, in the shard of their campaign, their times, and what follows from the ids.
 func (t Tenant) assignIDs(ctx context.Context, campaign ids.UUID, bids []market.Bid, now int64) {
 	for i := range bids {
 		bids[i].ID = t.mint(ctx, ids.ShardOf(campaign))
 		bids[i].CreatedMillis, bids[i].UpdatedMillis = now, now
+		t.addressContents(campaign, &bids[i])
 	}
 }
 
@@ -121,6 +122,9 @@ func dependentMembers(p *command.PatchCampaign, plans bool) (members command.Mem
 	}
 	if p.Status != nil { // A reviewed campaign must not become pending again.
 		members |= command.MembersStatus
+	}
+	if p.TargetROASMilli != nil && *p.TargetROASMilli == 0 { // Without a target the document must name an objective.
+		members |= command.MembersDocument
 	}
 	if p.Document != nil { // The document is replaced whole, and the filters, the schedule and the caps follow from it.
 		members |= command.MembersDocument

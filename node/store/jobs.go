@@ -160,6 +160,19 @@ func (t Tenant) AddJob(ctx context.Context, x *Job) error {
 	return err
 }
 
+// AddFinishedJob stores a job that has nothing to do: it is completed from the start, with that result, and notified like
+// every job that ends.
+func (t Tenant) AddFinishedJob(ctx context.Context, x *Job, result string) error {
+	records := t.newJob(ctx, x, t.now()+JobRetention.Milliseconds())
+	x.Status, x.Result, x.FinishedMillis = JobCompleted, result, t.now()
+	records[0] = t.jobRecord(x, 0)
+	err := t.putRecords(ctx, append(records, t.notices(ChannelJob, noticeOf(x))...))
+	if errors.Is(err, ErrAlreadyExists) { // A repeat under the same idempotency key.
+		return nil
+	}
+	return err
+}
+
 func (t Tenant) jobRecord(x *Job, version uint64) command.Record {
 	return command.Record{Kind: command.RecordJob, Marketplace: t.marketplace, ID: x.ID.String(), Value: encoded(x), Expect: version}
 }
@@ -206,7 +219,7 @@ func (t Tenant) stepRecords(at *VersionedJob, step func(*Job)) []command.Record 
 	if after.Final() && !before.Final() {
 		after.FinishedMillis = t.now()
 		after.DueMillis = after.FinishedMillis + JobRetention.Milliseconds()
-		more = t.notices(ChannelJob, jobNotice{after.ID.String(), after.Type, after.Status, after.VendorID})
+		more = t.notices(ChannelJob, noticeOf(&after))
 	}
 	if after.DueMillis != before.DueMillis {
 		more = append(more, t.unscheduleRecord(ScheduledTask{before.DueMillis, TaskJob, after.ID}), t.scheduleRecord(ScheduledTask{after.DueMillis, TaskJob, after.ID}))
@@ -221,6 +234,8 @@ type jobNotice struct {
 	Status      JobStatus `json:"status"`
 	VendorID    string    `json:"vendor_id"`
 }
+
+func noticeOf(x *Job) jobNotice { return jobNotice{x.ID.String(), x.Type, x.Status, x.VendorID} }
 
 // ChangeJob rewrites a job, and tries again when another writer was faster. fn may run several times. An error of fn is
 // returned, and nothing is written.

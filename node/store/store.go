@@ -57,6 +57,8 @@ type Store struct {
 	AssetBytes *AssetBytes
 	Limits     Limits
 
+	// AssetURL is the base of the public URLs of assets and contents.
+	AssetURL string
 	// SendsMail is true when a mail server is configured. Then creating an invitation schedules an email.
 	SendsMail bool
 

@@ -17,10 +17,12 @@ type OffsiteNetworks []string
 
 var advertiserNetworks = []any{"google_ads", "meta"}
 
-// Schema describes both forms.
-func (OffsiteNetworks) Schema(huma.Registry) *huma.Schema {
+// Schema describes both forms. The network has a name in the description, because generators make a type of every list of words.
+func (OffsiteNetworks) Schema(r huma.Registry) *huma.Schema {
+	const name = "offsite.AdvertiserNetwork"
 	least, most := 1, len(advertiserNetworks)
-	one := &huma.Schema{Type: huma.TypeString, Enum: advertiserNetworks}
+	r.Map()[name] = &huma.Schema{Type: huma.TypeString, Enum: advertiserNetworks}
+	one := &huma.Schema{Ref: "#/components/schemas/" + name}
 	return &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one, MinItems: &least, MaxItems: &most}}}
 }
 
@@ -35,10 +37,22 @@ func (n *OffsiteNetworks) UnmarshalJSON(text []byte) error {
 
 // OffsiteAdvertiserBody requests the registration of a vendor with networks.
 type OffsiteAdvertiserBody struct {
-	VendorID         string          `json:"vendorId" minLength:"1" maxLength:"255"`
-	DSP              OffsiteNetworks `json:"dsp,omitempty" doc:"Absent: every connected network."`
-	BillingMode      string          `json:"billingMode,omitempty" enum:"post,pre" doc:"Absent: the marketplace's."`
-	BillingModeAlias string          `json:"billing_mode,omitempty" enum:"post,pre" doc:"Alias of billingMode."`
+	VendorID         string             `json:"vendorId" minLength:"1" maxLength:"255"`
+	DSP              OffsiteNetworks    `json:"dsp,omitempty" doc:"Absent: every connected network."`
+	BillingMode      string             `json:"billingMode,omitempty" enum:"post,pre" doc:"Absent: the marketplace's."`
+	BillingModeAlias offsiteBillingMode `json:"billing_mode,omitempty" doc:"Alias of billingMode."`
+}
+
+// offsiteBillingMode is the alias of a billing mode. Its extensions give generators another name for it: they would call both members
+// and both types alike.
+type offsiteBillingMode string
+
+// Schema describes the words.
+func (offsiteBillingMode) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Enum: []any{"post", "pre"},
+		Extensions: map[string]any{"x-go-name": "BillingModeAlias", "x-go-type-name": "BillingModeAlias"},
+	}
 }
 
 // OffsiteJobID names a job.
@@ -69,7 +83,11 @@ type (
 	advertiserOutput struct{ Body OffsiteAdvertiser }
 )
 
-// createAdvertiser registers a vendor with networks. Networks where the vendor is active already are skipped.
+// nothingSynced is the result of a job without work.
+const nothingSynced = `{"synced":[]}`
+
+// createAdvertiser registers a vendor with networks. Networks where the vendor is active already are skipped, and so are those that
+// know the vendor and have no connector that could be asked again. Without networks to ask, the job is completed from the start.
 func (s *OffsiteService) createAdvertiser(ctx context.Context, in *advertiserInput) (*jobIDOutput, error) {
 	b := &in.Body
 	if err := knownVendor(ctx, b.VendorID); err != nil {
@@ -84,9 +102,11 @@ func (s *OffsiteService) createAdvertiser(ctx context.Context, in *advertiserInp
 	if b.DSP == nil {
 		networks = slices.DeleteFunc(slices.Clone(s.Networks), func(n string) bool { return !slices.Contains(advertiserNetworks, any(n)) })
 	}
-	fresh := slices.DeleteFunc(slices.Clone(networks), known.Active)
+	fresh := slices.DeleteFunc(slices.Clone(networks), func(n string) bool {
+		return known.Active(n) || known.Knows(n) && !slices.Contains(s.Networks, n)
+	})
 	err = st.ChangeAdvertiser(ctx, b.VendorID, func(x *store.Advertiser) {
-		x.BillingMode = cmp.Or(b.BillingMode, b.BillingModeAlias, x.BillingMode)
+		x.BillingMode = cmp.Or(b.BillingMode, string(b.BillingModeAlias), x.BillingMode)
 		for _, network := range fresh {
 			x.Set(network, "pending", s.Now().UnixMilli())
 		}
@@ -95,7 +115,13 @@ func (s *OffsiteService) createAdvertiser(ctx context.Context, in *advertiserInp
 		return nil, resource.ErrorOf(err)
 	}
 	job := store.Job{Type: store.JobAdvertiser, VendorID: b.VendorID, Networks: fresh}
-	if err := st.AddJob(ctx, &job); err != nil {
+	if len(fresh) > 0 {
+		err = st.AddJob(ctx, &job)
+	} else {
+		job.Networks = networks
+		err = st.AddFinishedJob(ctx, &job, nothingSynced)
+	}
+	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
 	return &jobIDOutput{OffsiteJobID{job.ID.String()}}, nil

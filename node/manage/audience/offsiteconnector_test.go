@@ -89,6 +89,31 @@ func TestNetworksReport(t *testing.T) {
 	}
 }
 
+// TestResultAsItIsShown: a connector may send a result as an object, or as the text that GET shows.
+func TestResultAsItIsShown(t *testing.T) {
+	w := managetest.New(t)
+	w.Offsite.Connectors = map[string]jobs.Connector{"meta": &network{}}
+	must(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"V"}]}`, 200)
+	job := must(t, w, "POST", base+"/advertisers", `{"vendorId":"v1","dsp":"meta"}`, 202)["jobId"].(string)
+	w.Work(t)
+	for _, bad := range []string{`"no json"`, `"[1]"`, `""`, `"{} {}"`, `5`, `["{}"]`, `true`, `"\"{}\""`} {
+		must(t, w, "PATCH", base+"/jobs/"+job, `{"status":"completed","result":`+bad+`}`, 422)
+	}
+	const text = `{"ad account":"17","lists":[1,2]}`
+	shown, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{strings.ReplaceAll(text, ":", " : "), string(shown)} {
+		if got := must(t, w, "PATCH", base+"/jobs/"+job, `{"status":"in_progress","result":`+form+`}`, 200); got["status"] != "in_progress" {
+			t.Errorf("%v", got)
+		}
+	}
+	if got := must(t, w, "PATCH", base+"/jobs/"+job, `{"status":"completed","result":`+string(shown)+`}`, 200); got["result"] != text {
+		t.Errorf("the result is %v, want %s", got["result"], text)
+	}
+}
+
 // TestGivenUp: a network that never accepts a job is tried five more times; one that never reports has a day.
 func TestGivenUp(t *testing.T) {
 	w := managetest.New(t)

@@ -1,8 +1,11 @@
 package audience
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/jobs"
@@ -23,9 +26,9 @@ type OffsiteJob struct {
 
 // OffsiteReportBody is the report of a connector on a job.
 type OffsiteReportBody struct {
-	Status string          `json:"status" enum:"in_progress,completed,failed"`
-	Result resource.Object `json:"result,omitempty" doc:"Whatever the network answers, at most 8 KiB."`
-	DSP    string          `json:"dsp,omitempty" enum:"google_ads,meta,tiktok_ads,snapchat_ads" doc:"The network that reports; absent: all networks of the job."`
+	Status string        `json:"status" enum:"in_progress,completed,failed"`
+	Result OffsiteResult `json:"result,omitempty" doc:"Whatever the network answers, an object of at most 8 KiB, or the text of one as answers show it."`
+	DSP    string        `json:"dsp,omitempty" enum:"google_ads,meta,tiktok_ads,snapchat_ads" doc:"The network that reports; absent: all networks of the job."`
 }
 
 type (
@@ -65,10 +68,13 @@ func jobOf(x *store.Job) *jobOutput {
 }
 
 func (s *OffsiteService) reportJob(ctx context.Context, in *reportInput) (*jobOutput, error) {
-	if len(in.Body.Result) > resultMax {
+	switch result := in.Body.Result; {
+	case result.malformed:
+		return nil, resource.Invalid(resource.At("value_error", "must be a JSON object, or the text of one", "body", "result"))
+	case len(result.text) > resultMax:
 		return nil, resource.Invalid(resource.At("too_long", "must have at most 8,192 bytes", "body", "result"))
 	}
-	r := jobs.OffsiteReport{Network: in.Body.DSP, Status: store.JobStatus(in.Body.Status), Result: compact(in.Body.Result)}
+	r := jobs.OffsiteReport{Network: in.Body.DSP, Status: store.JobStatus(in.Body.Status), Result: in.Body.Result.text}
 	x, err := s.ReportJob(ctx, resource.CallerOf(ctx).Marketplace, resource.ParseUUID(in.ID), r)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
@@ -76,14 +82,34 @@ func (s *OffsiteService) reportJob(ctx context.Context, in *reportInput) (*jobOu
 	return jobOf(&x), nil
 }
 
-// compact writes an object without white space.
-func compact(o resource.Object) string {
-	if o == nil {
-		return ""
+// OffsiteResult is the result of a job in a request: an object, or its text, which is how answers show a result.
+type OffsiteResult struct {
+	text      string // Without white space.
+	malformed bool   // A text was sent that is no JSON object.
+}
+
+// Schema describes both forms.
+func (OffsiteResult) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{
+		{Type: huma.TypeObject, AdditionalProperties: true},
+		{Type: huma.TypeString, Description: "The JSON text of an object."},
+	}}
+}
+
+// UnmarshalJSON reads either form. REQUIRES: the kit has checked that text is a JSON object or string.
+func (o *OffsiteResult) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		var inner string
+		if err := json.Unmarshal(text, &inner); err != nil {
+			return err
+		}
+		text = []byte(inner)
 	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		panic("the kit has checked this object: " + err.Error())
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil || compact.Bytes()[0] != '{' {
+		*o = OffsiteResult{malformed: true}
+		return nil
 	}
-	return string(text)
+	*o = OffsiteResult{text: compact.String()}
+	return nil
 }

@@ -50,7 +50,7 @@ type AgencyCampaign struct {
 	Name         string            `json:"name"`
 	AdFormat     string            `json:"adFormat" enum:"banner,listing,sponsored_brand"`
 	ChargeType   string            `json:"chargeType" enum:"CPM,CPC,CPA"`
-	Budget       int64             `json:"budget" doc:"Minor units; 0 if the campaign is limited by the wallet only."`
+	Budget       *int64            `json:"budget" doc:"Minor units; null if the campaign is limited by the wallet only."`
 	BudgetPeriod string            `json:"budgetPeriod" enum:"daily,weekly,monthly,total"`
 	StartDate    resource.Time     `json:"startDate"`
 	EndDate      *resource.Time    `json:"endDate"`
@@ -69,14 +69,15 @@ type AgencyList struct {
 
 // AgencyPatch changes the members that it contains.
 type AgencyPatch struct {
-	Name         string         `json:"name,omitempty" minLength:"1" maxLength:"75"`
-	Budget       *int64         `json:"budget,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units."`
-	BudgetPeriod string         `json:"budgetPeriod,omitempty" enum:"daily,weekly,monthly,total"`
-	StartDate    *resource.Time `json:"startDate,omitempty"`
-	EndDate      *resource.Time `json:"endDate,omitempty"`
-	IsActive     *bool          `json:"isActive,omitempty"`
+	Name         string                           `json:"name,omitempty" minLength:"1" maxLength:"75"`
+	Budget       resource.Optional[int64]         `json:"budget,omitzero" minimum:"1" maximum:"20000000000" doc:"Minor units. Null, together with unlimited: no budget."`
+	BudgetPeriod string                           `json:"budgetPeriod,omitempty" enum:"daily,weekly,monthly,total"`
+	StartDate    *resource.Time                   `json:"startDate,omitempty"`
+	EndDate      resource.Optional[resource.Time] `json:"endDate,omitzero" doc:"Null: no end."`
+	IsActive     *bool                            `json:"isActive,omitempty"`
 
-	TargetROAS *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20" doc:"At most three decimals."`
+	TargetROAS resource.Optional[resource.Decimal] `json:"targetRoas,omitzero" minimum:"0.5" maximum:"20" doc:"At most three decimals. Null: no target; autobidding then needs an autobiddingObjective."`
+	Unlimited  *bool                               `json:"unlimited,omitempty" doc:"True, together with budget null: the campaign is limited by the wallet only."`
 }
 
 type (
@@ -143,26 +144,36 @@ func getAgencyCampaign(ctx context.Context, in *OneAgencyCampaign) (*agencyOutpu
 
 func patchAgencyCampaign(ctx context.Context, in *agencyPatchInput) (*agencyOutput, error) {
 	st := resource.Tenant(ctx)
-	c := in.Body.changes(st.Settings().CurrencyExponent)
+	b := &in.Body
+	c, found := b.changes(st.Settings().CurrencyExponent), unlimited(b.Unlimited, b.Budget.Set, b.Budget.Null)
+	c.Malformed = len(found) > 0
 	if err := campaigns.Patch(ctx, st, resource.ParseUUID(in.ID), c); err != nil {
-		return nil, resource.CampaignErrorOf(err, agencyPlaces)
+		return nil, resource.CampaignErrorOf(err, agencyPlaces, found...)
 	}
 	return getAgencyCampaign(ctx, &in.OneAgencyCampaign)
 }
 
 // changes are the members of a change in the service's terms.
 func (b *AgencyPatch) changes(exponent uint8) *campaigns.Changes {
-	p := command.PatchCampaign{StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate), Active: b.IsActive}
+	p := command.PatchCampaign{StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate.Pointer()), Active: b.IsActive}
 	if b.Name != "" {
 		p.Name = &b.Name
 	}
-	if b.Budget != nil {
-		p.Budget = new(campaigns.Amount(*b.Budget, exponent))
+	if amount := b.Budget.Pointer(); amount != nil {
+		p.Budget = new(campaigns.Amount(*amount, exponent))
+	}
+	if b.Budget.Null && isTrue(b.Unlimited, false) {
+		p.Budget = new(money.Micros(0))
 	}
 	if b.BudgetPeriod != "" {
 		p.Period = new(campaigns.Number[market.Period](campaigns.Periods, b.BudgetPeriod))
 	}
-	return &campaigns.Changes{Members: p, TargetROAS: b.TargetROAS.String(), Sees: presentForAgency}
+	return &campaigns.Changes{
+		Members: p, TargetROAS: b.TargetROAS.Pointer().String(), NoEnd: b.EndDate.Null, NoROAS: b.TargetROAS.Null, Sees: presentForAgency,
+		Complete: func(_ context.Context, now *store.CampaignState, p *command.PatchCampaign) error {
+			return hasGoal(now, p, decodeDocument(now.Document).AutobiddingObjective, true)
+		},
+	}
 }
 
 func removeAgencyCampaign(ctx context.Context, in *OneAgencyCampaign) (*struct{}, error) {
@@ -173,9 +184,12 @@ func agencyAnswer(st store.Tenant, c *store.CampaignState) AgencyCampaign {
 	m := st.Settings()
 	a := AgencyCampaign{
 		ID: c.ID.String(), AccountID: st.AccountID(c.VendorID).String(), Name: c.Name,
-		AdFormat: campaigns.Formats[c.Format], ChargeType: campaigns.Charges[c.Charge], Budget: int64(c.Budget / money.PerMinor(m.CurrencyExponent)), BudgetPeriod: campaigns.Periods[c.Period],
+		AdFormat: campaigns.Formats[c.Format], ChargeType: campaigns.Charges[c.Charge], BudgetPeriod: campaigns.Periods[c.Period],
 		StartDate: resource.Time(c.StartMillis), EndDate: resource.TimeOf(c.EndMillis), CurrencyCode: m.CurrencyCode,
 		IsActive: c.Active, CreatedAt: resource.Time(c.CreatedMillis), BidCount: c.BidCount,
+	}
+	if c.Budget != 0 {
+		a.Budget = new(money.Minor(c.Budget, m.CurrencyExponent))
 	}
 	if c.TargetROASMilli != 0 {
 		a.TargetROAS = &resource.Decimal{Text: string(money.AppendDecimal(nil, money.Micros(c.TargetROASMilli)*microsPerMilli))}

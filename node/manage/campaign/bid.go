@@ -33,11 +33,11 @@ type BidBody struct {
 
 // BidPatchBody changes the members that it contains.
 type BidPatchBody struct {
-	Amount   *int64    `json:"amount,omitempty" minimum:"1" maximum:"20000000000"`
-	IsActive *bool     `json:"isActive,omitempty"`
-	Location string    `json:"location,omitempty" maxLength:"255"`
-	Triggers []Trigger `json:"triggers,omitempty" maxItems:"50"`
-	Trigger  *Trigger  `json:"trigger,omitempty"`
+	Amount   *int64                    `json:"amount,omitempty" minimum:"1" maximum:"20000000000"`
+	IsActive *bool                     `json:"isActive,omitempty"`
+	Location resource.Optional[string] `json:"location,omitzero" maxLength:"255" doc:"Null: the bid matches every location."`
+	Triggers []Trigger                 `json:"triggers,omitempty" maxItems:"50"`
+	Trigger  *Trigger                  `json:"trigger,omitempty"`
 }
 
 // Bid is a bid in answers.
@@ -230,7 +230,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	m := st.Settings()
 	t := bidRules{exponent: m.CurrencyExponent, h3: m.H3}
 	f := violations{at: []any{"body"}}
-	t.location(&f, in.Body.Location)
+	t.location(&f, in.Body.Location.Value)
 	triggers, found := marketTriggers(in.Body.Triggers, in.Body.Trigger, f.at)
 	if found = append(f.found, found...); len(found) > 0 {
 		return nil, resource.Invalid(found...)
@@ -264,8 +264,8 @@ func (b *BidPatchBody) command(t *bidRules, target string, triggers []market.Tri
 	if b.Amount != nil {
 		p.Amount = new(campaigns.Amount(*b.Amount, t.exponent))
 	}
-	if b.Location != "" {
-		p.Location = &b.Location
+	if b.Location.Set {
+		p.Location = &b.Location.Value
 	}
 	if triggers != nil {
 		p.Triggers = new(t.triggers(triggers, target))

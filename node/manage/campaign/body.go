@@ -53,20 +53,22 @@ type Body struct {
 
 // PatchBody changes the members that it contains.
 type PatchBody struct {
-	Name             *string           `json:"name,omitempty" minLength:"1" maxLength:"255"`
-	IsActive         *bool             `json:"isActive,omitempty"`
-	StartDate        *resource.Time    `json:"startDate,omitempty"`
-	EndDate          *resource.Time    `json:"endDate,omitempty"`
-	Budget           *BudgetPatch      `json:"budget,omitempty"`
-	Pacing           *string           `json:"pacing,omitempty" enum:"asap,even" doc:"Needs a budget of type total, and even an endDate. When the type changes from total to another, even ends by itself."`
-	TargetROAS       *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20"`
-	Status           *string           `json:"status,omitempty" enum:"approved,pending,rejected"`
-	WalletID         string            `json:"walletId,omitempty" format:"uuid" doc:"A wallet of the campaign's vendor."`
-	PriceRule        *string           `json:"priceRule,omitempty" enum:"second,first"`
-	MultiplierConfig *MultiplierConfig `json:"multiplierConfig,omitempty"`
-	TargetingFilters *TargetingFilters `json:"targetingFilters,omitempty"`
-	ExclusionFilters *ExclusionFilters `json:"exclusionFilters,omitempty"`
-	Schedule         *Schedule         `json:"schedule,omitempty"`
+	Name                 *string                             `json:"name,omitempty" minLength:"1" maxLength:"255"`
+	IsActive             *bool                               `json:"isActive,omitempty"`
+	StartDate            *resource.Time                      `json:"startDate,omitempty"`
+	EndDate              resource.Optional[resource.Time]    `json:"endDate,omitzero" doc:"Null: no end."`
+	Budget               resource.Optional[BudgetPatch]      `json:"budget,omitzero" doc:"Null, together with unlimited: no budget."`
+	Unlimited            *bool                               `json:"unlimited,omitempty" doc:"True, together with budget null: the campaign is limited by the wallet only."`
+	Pacing               *string                             `json:"pacing,omitempty" enum:"asap,even" doc:"Needs a budget of type total, and even an endDate. When the type changes from total to another, even ends by itself."`
+	TargetROAS           resource.Optional[resource.Decimal] `json:"targetRoas,omitzero" minimum:"0.5" maximum:"20" doc:"Null: no target; autobidding then needs autobiddingObjective."`
+	AutobiddingObjective resource.Optional[string]           `json:"autobiddingObjective,omitzero" enum:"impressions,clicks,sales" doc:"Null: no objective; autobidding then needs targetRoas."`
+	Status               *string                             `json:"status,omitempty" enum:"approved,pending,rejected"`
+	WalletID             string                              `json:"walletId,omitempty" format:"uuid" doc:"A wallet of the campaign's vendor."`
+	PriceRule            *string                             `json:"priceRule,omitempty" enum:"second,first"`
+	MultiplierConfig     resource.Optional[MultiplierConfig] `json:"multiplierConfig,omitzero" doc:"Null: none."`
+	TargetingFilters     resource.Optional[TargetingFilters] `json:"targetingFilters,omitzero" doc:"Null: none."`
+	ExclusionFilters     resource.Optional[ExclusionFilters] `json:"exclusionFilters,omitzero" doc:"Null: none."`
+	Schedule             resource.Optional[Schedule]         `json:"schedule,omitzero" doc:"Null: none."`
 }
 
 // document is the part of a campaign that auctions do not read. It is stored as JSON.

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 type (
@@ -71,7 +72,7 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 // patch changes a campaign.
 func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, error) {
 	st, b := resource.Tenant(ctx), &in.Body
-	found := b.filters().validateCrossField()
+	found := append(unlimited(b.Unlimited, b.Budget.Set, b.Budget.Null), b.filters().validateCrossField()...)
 	c := b.changes(st.Settings().CurrencyExponent)
 	c.By, c.Malformed, c.Complete = updatedBy(ctx), len(found) > 0, b.complete
 	if err := campaigns.Patch(ctx, st, in.id(), c); err != nil {
@@ -94,18 +95,52 @@ func (b *PatchBody) complete(ctx context.Context, now *store.CampaignState, p *c
 	if err := b.filters().exist(ctx); err != nil {
 		return err
 	}
-	b.patchFilters(now, p)
+	d := decodeDocument(now.Document)
+	b.AutobiddingObjective.Apply(&d.AutobiddingObjective)
+	if err := hasGoal(now, p, d.AutobiddingObjective, b.TargetROAS.Null); err != nil {
+		return err
+	}
+	b.patchDocument(now, &d, p)
 	return nil
+}
+
+// unlimited checks that a change removes a budget on purpose: with null and with unlimited. A null alone changes nothing, because
+// clients send it for what they do not set.
+func unlimited(wanted *bool, budgetSent, budgetNull bool) (found []resource.Violation) {
+	if isTrue(wanted, false) && !(budgetSent && budgetNull) {
+		found = append(found, resource.At("value_error", "needs budget null beside it", "body", "unlimited"))
+	}
+	return found
+}
+
+// hasGoal checks that an autobidding campaign has a target or an objective after a change that may have removed one of them.
+func hasGoal(now *store.CampaignState, p *command.PatchCampaign, objective string, noROAS bool) error {
+	had := now.TargetROASMilli != 0 || decodeDocument(now.Document).AutobiddingObjective != ""
+	target := now.TargetROASMilli
+	if p.TargetROASMilli != nil {
+		target = *p.TargetROASMilli
+	}
+	if now.Type != "autobidding" || !had || target != 0 || objective != "" {
+		return nil
+	}
+	member := "autobiddingObjective"
+	if noROAS {
+		member = "targetRoas"
+	}
+	return resource.Invalid(resource.At("missing", "autobidding needs targetRoas or autobiddingObjective", "body", member))
 }
 
 // changes are the members of a change in the service's terms.
 func (b *PatchBody) changes(exponent uint8) *campaigns.Changes {
-	p := command.PatchCampaign{Name: b.Name, Active: b.IsActive, StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate)}
-	if b.Budget != nil && b.Budget.Amount != nil {
-		p.Budget = new(campaigns.Amount(*b.Budget.Amount, exponent))
+	p := command.PatchCampaign{Name: b.Name, Active: b.IsActive, StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate.Pointer())}
+	if budget := &b.Budget.Value; budget.Amount != nil {
+		p.Budget = new(campaigns.Amount(*budget.Amount, exponent))
 	}
-	if b.Budget != nil && b.Budget.Type != nil {
-		p.Period = new(campaigns.Number[market.Period](campaigns.Periods, *b.Budget.Type))
+	if budget := &b.Budget.Value; budget.Type != nil {
+		p.Period = new(campaigns.Number[market.Period](campaigns.Periods, *budget.Type))
+	}
+	if b.Budget.Null && isTrue(b.Unlimited, false) {
+		p.Budget = new(money.Micros(0))
 	}
 	if b.Pacing != nil {
 		p.Pacing = pacingOf(*b.Pacing)
@@ -116,19 +151,19 @@ func (b *PatchBody) changes(exponent uint8) *campaigns.Changes {
 	if b.PriceRule != nil {
 		p.Price = new(campaigns.Number[market.PriceRule](priceWords, *b.PriceRule))
 	}
-	return &campaigns.Changes{Members: p, TargetROAS: b.TargetROAS.String()}
+	return &campaigns.Changes{Members: p, TargetROAS: b.TargetROAS.Pointer().String(), NoEnd: b.EndDate.Null, NoROAS: b.TargetROAS.Null}
 }
 
-// patchFilters adds the change of the campaign's document, and of what the engine has of it.
-func (b *PatchBody) patchFilters(c *store.CampaignState, p *command.PatchCampaign) {
-	if b.filters() == (filters{}) {
+// patchDocument adds the change of the campaign's document, and of what the engine has of it. d is the document with the new
+// objective.
+func (b *PatchBody) patchDocument(c *store.CampaignState, d *document, p *command.PatchCampaign) {
+	if !b.AutobiddingObjective.Set && !b.MultiplierConfig.Set && !b.TargetingFilters.Set && !b.ExclusionFilters.Set && !b.Schedule.Set {
 		return
 	}
-	d := decodeDocument(c.Document)
-	setIfPresent(&d.MultiplierConfig, b.MultiplierConfig)
-	setIfPresent(&d.TargetingFilters, b.TargetingFilters)
-	setIfPresent(&d.ExclusionFilters, b.ExclusionFilters)
-	setIfPresent(&d.Schedule, b.Schedule)
+	setIfPresent(&d.MultiplierConfig, &b.MultiplierConfig)
+	setIfPresent(&d.TargetingFilters, &b.TargetingFilters)
+	setIfPresent(&d.ExclusionFilters, &b.ExclusionFilters)
+	setIfPresent(&d.Schedule, &b.Schedule)
 	p.Document = d.encode()
 	// Values that the engine has already are not sent again, because a cluster with older nodes might not know them.
 	if s := d.segmentRules(); !reflect.DeepEqual(s, c.Segments) {
@@ -139,9 +174,9 @@ func (b *PatchBody) patchFilters(c *store.CampaignState, p *command.PatchCampaig
 	}
 }
 
-func setIfPresent[T any](to **T, from *T) {
-	if from != nil {
-		*to = from
+func setIfPresent[T any](to **T, from *resource.Optional[T]) {
+	if from.Set {
+		*to = from.Pointer()
 	}
 }
 

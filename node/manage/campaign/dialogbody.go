@@ -66,11 +66,11 @@ type DialogCampaignBody struct {
 
 // DialogPatchBody changes the members that it contains.
 type DialogPatchBody struct {
-	Name      string             `json:"name,omitempty" minLength:"1" maxLength:"255"`
-	Budget    *DialogBudgetPatch `json:"budget,omitempty"`
-	StartDate *resource.Time     `json:"startDate,omitempty"`
-	EndDate   *resource.Time     `json:"endDate,omitempty"`
-	IsActive  *bool              `json:"isActive,omitempty"`
+	Name      string                           `json:"name,omitempty" minLength:"1" maxLength:"255"`
+	Budget    *DialogBudgetPatch               `json:"budget,omitempty"`
+	StartDate *resource.Time                   `json:"startDate,omitempty"`
+	EndDate   resource.Optional[resource.Time] `json:"endDate,omitzero" doc:"Null: no end."`
+	IsActive  *bool                            `json:"isActive,omitempty"`
 }
 
 // DialogCampaign is a campaign in answers. Members that the dialog reads as texts are never null.

@@ -125,7 +125,7 @@ func patchDialogCampaign(ctx context.Context, in *dialogPatchInput) (*dialogOutp
 
 // changes are the members of a change in the service's terms.
 func (b *DialogPatchBody) changes(exponent uint8) *campaigns.Changes {
-	p := command.PatchCampaign{StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate), Active: b.IsActive}
+	p := command.PatchCampaign{StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate.Pointer()), Active: b.IsActive}
 	if b.Name != "" {
 		p.Name = &b.Name
 	}
@@ -135,7 +135,7 @@ func (b *DialogPatchBody) changes(exponent uint8) *campaigns.Changes {
 	if b.Budget != nil && b.Budget.Type != "" {
 		p.Period = new(periodOf(b.Budget.Type))
 	}
-	return &campaigns.Changes{Members: p}
+	return &campaigns.Changes{Members: p, NoEnd: b.EndDate.Null}
 }
 
 // Null is the answer of operations that answer null, because the dialog reads every answer as JSON.

@@ -63,7 +63,7 @@ func (b *Body) filters() filters {
 }
 
 func (b *PatchBody) filters() filters {
-	return filters{b.MultiplierConfig, b.TargetingFilters, b.ExclusionFilters, b.Schedule}
+	return filters{b.MultiplierConfig.Pointer(), b.TargetingFilters.Pointer(), b.ExclusionFilters.Pointer(), b.Schedule.Pointer()}
 }
 
 // validateCrossField checks that every multiplier has at most six decimals, the precision that the engine stores.

@@ -28,7 +28,7 @@ type FormatProperties struct {
 
 // BannerAsset is one image or filled template of a banner.
 type BannerAsset struct {
-	URL            string           `json:"url,omitempty" format:"uri" maxLength:"2083" doc:"http or https. Required without assetId."`
+	URL            string           `json:"url,omitempty" format:"uri" maxLength:"2083" doc:"http or https. Required without assetId and content; absent beside content: an address of the node, which serves the content as a JSON file."`
 	ContentType    string           `json:"contentType,omitempty" maxLength:"255"`
 	Dimensions     *Dimensions      `json:"dimensions,omitempty" doc:"The asset is shown in slots of this size. Absent: in all slots."`
 	Size           *int64           `json:"size,omitempty" minimum:"0" doc:"Bytes."`
@@ -111,8 +111,8 @@ func (f *violations) banner(p *FormatProperties) {
 	}
 	for i := range p.BannerAssets {
 		a, at := &p.BannerAssets[i], []any{"formatProperties", "bannerAssets", i}
-		if a.URL == "" && a.AssetID == "" {
-			f.add("missing", "required without assetId", append(at, "url")...)
+		if a.URL == "" && a.AssetID == "" && a.Content == nil {
+			f.add("missing", "required without assetId and content", append(at, "url")...)
 		}
 		if a.URL != "" && !isWeb(a.URL) {
 			f.add("url_parsing", "must be an absolute http or https URL", append(at, "url")...)

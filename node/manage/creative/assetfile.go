@@ -1,7 +1,10 @@
 package creative
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"strings"
@@ -50,6 +53,10 @@ func (s *AssetService) assetOf(ctx context.Context, x *store.Asset) Asset {
 // File serves the file of an asset: to everybody if the asset is approved, else only with the preview URL of a review.
 func (s *AssetService) File(w http.ResponseWriter, r *http.Request) {
 	address := r.PathValue("address")
+	if kind, marketplace, ok := blob.Owner(address); ok && kind == store.ContentKind {
+		s.content(w, r, marketplace)
+		return
+	}
 	x, allowed := s.authorizeFile(r, address)
 	if !allowed {
 		s.Refuse(w, apierr.ResourceNotFound, "")
@@ -66,21 +73,50 @@ func (s *AssetService) File(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(s.Now().Add(fileTimeout)) // It fails only in tests, which have no connection.
 	h := w.Header()
-	h.Set("Content-Type", contentType(x.MimeType))
-	h.Set("Content-Security-Policy", filePolicy)
-	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // Pages of storefronts embed it.
-	h.Set("Access-Control-Allow-Origin", "*")             // Scripts of storefronts fetch subtitles and JSON.
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("ETag", `"`+x.Hash+`"`)
+	describeFile(h, contentType(x.MimeType), x.Hash)
 	if x.MimeType == "text/html" {
 		h.Set("Content-Disposition", "attachment")
 	}
 	h.Set("Cache-Control", "private, no-store")
 	if x.Status == store.AssetApproved {
-		h.Set("Cache-Control", "public, max-age=300") // So a withdrawn approval takes effect within 5 minutes.
+		h.Set("Cache-Control", publicFile)
 	}
 	http.ServeContent(w, r, "", time.UnixMilli(x.UpdatedMillis), f)
 	_ = f.Close() // It was only read.
+}
+
+// publicFile is the Cache-Control of a file that everybody may read: a withdrawn approval takes effect within 5 minutes.
+const publicFile = "public, max-age=300"
+
+// describeFile sets the header fields that every file has.
+func describeFile(h http.Header, contentType, hash string) {
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Security-Policy", filePolicy)
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // Pages of storefronts embed it.
+	h.Set("Access-Control-Allow-Origin", "*")             // Scripts of storefronts fetch subtitles and JSON.
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("ETag", `"`+hash+`"`)
+}
+
+// content serves the content of a banner, which is part of its bid, as a file. Everybody may read it while its campaign is approved,
+// because auctions answer it, too.
+func (s *AssetService) content(w http.ResponseWriter, r *http.Request, marketplace uint16) {
+	tenant := s.Tenant(marketplace)
+	text, created, err := []byte(nil), int64(0), error(store.ErrNotFound)
+	if m := tenant.Settings(); m.Ordinal != 0 && !m.Suspended {
+		text, created, err = tenant.Content(r.Context(), r.PathValue("address"))
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		s.Refuse(w, apierr.ResourceNotFound, "")
+	case err != nil:
+		s.Refuse(w, apierr.ServiceUnavailable, "the content cannot be read now")
+	default:
+		hash := sha256.Sum256(text)
+		describeFile(w.Header(), "application/json", hex.EncodeToString(hash[:]))
+		w.Header().Set("Cache-Control", publicFile)
+		http.ServeContent(w, r, "", time.UnixMilli(created), bytes.NewReader(text))
+	}
 }
 
 // authorizeFile finds the asset with an address, and reports whether this request may read its file.

@@ -96,7 +96,7 @@ func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Lev
 	f := &feed{Market: market.New(1), keys: w.table}
 	w.groups = newGroups(t, f)
 	w.Store = &store.Store{
-		Groups: w.groups, Now: w.Now, View: f.View, Usage: f.Usage, AssetBytes: &f.bytes,
+		AssetURL: PublicURL, Groups: w.groups, Now: w.Now, View: f.View, Usage: f.Usage, AssetBytes: &f.bytes,
 		Limits: store.Limits{Segments: 10_000, Keys: store.KeysMax}, // The limits that scripts expect; tests set others.
 	}
 	w.bootstrap(t, level)
@@ -116,7 +116,7 @@ func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Lev
 		ExternalCampaign: func(uint16, []byte) ids.UUID { return ids.UUID{} },
 		Log:              slog.New(slog.NewTextHandler(&w.log, nil)), Node: 1, Epoch: 1, PublicURL: PublicURL,
 	})
-	c.PublicURL, c.Version = PublicURL, "test"
+	c.PublicURL, c.AuctionURL, c.Version = PublicURL, PublicURL+":8080", "test"
 	files, err := blob.OpenLocal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func (w *Environment) Node(t testing.TB) *manage.Server {
 func (w *Environment) NodeOn(t testing.TB, groups store.Groups) *manage.Server {
 	t.Helper()
 	return w.listener(t, &store.Store{
-		Groups: groups, Now: w.Now, View: w.Store.View, Usage: w.Store.Usage, AssetBytes: w.Store.AssetBytes, Limits: w.Store.Limits,
+		AssetURL: PublicURL, Groups: groups, Now: w.Now, View: w.Store.View, Usage: w.Store.Usage, AssetBytes: w.Store.AssetBytes, Limits: w.Store.Limits,
 	})
 }
 

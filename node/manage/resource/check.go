@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ type checker struct {
 	found    []Violation
 	repeated string // A known member that came twice in one object; the whole body is refused.
 	known    map[*huma.Schema]map[string]string
+	names    unknownNames
 
 	emptyText bool // Op.EmptyText.
 }
@@ -77,11 +79,12 @@ func (c *checker) resolve(s *huma.Schema) *huma.Schema {
 }
 
 // object checks the members that the schema names and leaves out all others. Members that the schema requires and the object
-// lacks are violations.
+// lacks are violations, and so are misspelt ones.
 func (c *checker) object(i int, s *huma.Schema) {
-	names := c.names(s)
+	names := c.folded(s)
 	seen := make(map[string]bool, len(names))
 	present := make(map[string]bool, len(names))
+	var misspelt map[string]bool
 	c.out = append(c.out, '{')
 	start := len(c.out)
 	for i = skipSpace(c.data, i+1); c.data[i] != '}'; {
@@ -98,6 +101,12 @@ func (c *checker) object(i int, s *huma.Schema) {
 		if ok {
 			seen[known] = true
 		}
+		if (!ok || known != name) && !c.unknown(s, name) {
+			if misspelt == nil {
+				misspelt = map[string]bool{}
+			}
+			misspelt[name] = true
+		}
 		if ok && known == name && !c.absent(c.data[i:end], s, name) {
 			present[name] = true
 			if len(c.out) > start {
@@ -113,6 +122,10 @@ func (c *checker) object(i int, s *huma.Schema) {
 		}
 	}
 	c.out = append(c.out, '}')
+	for _, name := range slices.Sorted(maps.Keys(misspelt)) {
+		// The member that was meant counts as present: one mistake is one violation.
+		present[c.refuseMisspelt(s, name, present)] = true
+	}
 	for _, name := range s.Required {
 		if !present[name] {
 			c.push(name)
@@ -135,8 +148,8 @@ func (c *checker) absent(text []byte, object *huma.Schema, name string) bool {
 // clears reports whether null clears a member; see Optional.
 func clears(s *huma.Schema, required bool) bool { return s.Nullable && !required }
 
-// names maps the folded names of an object's members to the names themselves.
-func (c *checker) names(s *huma.Schema) map[string]string {
+// folded maps the folded names of an object's members to the names themselves.
+func (c *checker) folded(s *huma.Schema) map[string]string {
 	if m, ok := c.known[s]; ok {
 		return m
 	}

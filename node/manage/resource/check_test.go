@@ -96,7 +96,7 @@ func TestRefused(t *testing.T) {
 	for body, want := range map[string]string{
 		`{}`:                                        "body.title missing",
 		`{"title":null}`:                            "body.title missing",
-		`{"Title":"x"}`:                             "body.title missing",
+		`{"Title":"x"}`:                             "body.Title unknown_member",
 		`{"title":""}`:                              "body.title string_too_short",
 		`{"title":"123456789"}`:                     "body.title string_too_long",
 		`{"title":"x","count":-3}`:                  "body.count greater_than_equal",
@@ -128,11 +128,18 @@ func TestRefused(t *testing.T) {
 		`{"title":"x","free":[]}`:                                               "body.free dict_type",
 		`{"title":"x","nested":{}}`:                                             "body.nested.inner missing",
 		`{"title":"x","nested":{"inner":[{"name":"a"},{"name":"toolong"},{}]}}`: "body.nested.inner.1.name string_too_long; body.nested.inner.2.name missing",
-		`[]`:                        "body dict_type",
-		`{"title":"x","title":"y"}`: "bad_request",
-		`{"title":"x","TITLE":"y"}`: "bad_request",
-		`{"title":"x","tıtle":1,"nested":{"inner":[],"Inner":1}}`: "bad_request",
-		`{"kind":"a","ſind":1,"\u212aind":2,"title":"x"}`:         "bad_request", // Decoders treat the Kelvin sign as a k.
+		`{"title":"x","Count":1}`:                                               "body.Count unknown_member",
+		`{"title":"x","conut":1}`:                                               "body.conut unknown_member",
+		`{"title":"x","COUNT":1}`:                                               "body.COUNT unknown_member",
+		`{"title":"x","counts":"y"}`:                                            "body.counts unknown_member",
+		`{"titel":"x","shares":1,"nested":{"iner":[],"free":1}}`:                "body.nested.iner unknown_member; body.shares unknown_member; body.titel unknown_member",
+		`{"title":"x","nested":{"inner":[{"name":"a"},{"nane":"b","nsme":1}]}}`: "body.nested.inner.1.nane unknown_member",
+		`{"title":"x","count":null,"cuont":1}`:                                  "body.cuont unknown_member", // Null is absent.
+		`[]`:                                                                    "body dict_type",
+		`{"title":"x","title":"y"}`:                                             "bad_request",
+		`{"title":"x","TITLE":"y"}`:                                             "bad_request",
+		`{"title":"x","tıtle":1,"nested":{"inner":[],"Inner":1}}`:               "bad_request",
+		`{"kind":"a","ſind":1,"\u212aind":2,"title":"x"}`:                       "bad_request", // Decoders treat the Kelvin sign as a k.
 	} {
 		status, got := post(h, body)
 		if summary := summarize(t, status, got); summary != want {

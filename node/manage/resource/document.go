@@ -97,6 +97,7 @@ func sharedHeaders() map[string]*huma.Param {
 	return map[string]*huma.Param{
 		"X-RateLimit-Limit":     {Description: "Requests allowed in a window.", Schema: integer},
 		"X-RateLimit-Remaining": {Description: "Requests left in this window.", Schema: integer},
+		IgnoredHeader:           {Description: "Members of the request that are not known and were ignored, by their paths.", Schema: &huma.Schema{Type: huma.TypeString}},
 		"X-Gavel-Token":         {Description: "Only if the request wrote something. Send it with a later request, to any node, to read what was written.", Schema: &huma.Schema{Type: huma.TypeString}},
 		"X-RateLimit-Reset":     {Description: "End of the window, Unix seconds.", Schema: integer},
 	}

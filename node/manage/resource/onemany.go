@@ -48,13 +48,17 @@ func (o OneOrMany[T]) At(item int, member string) []any {
 	return []any{"body", member}
 }
 
-// form returns the schema of the form that was sent, where the schema allows one item or an array of items.
+// form returns the schema of the form that was sent, where the schema allows several: the first one of the value's JSON type,
+// or the first one of all when none fits.
 func (c *checker) form(i int, s *huma.Schema) *huma.Schema {
 	if len(s.OneOf) == 0 {
 		return s
 	}
-	if c.data[i] == '[' {
-		return c.resolve(s.OneOf[1])
+	kind, ok := map[byte]string{'[': huma.TypeArray, '{': huma.TypeObject, '"': huma.TypeString}[c.data[i]]
+	for _, form := range s.OneOf {
+		if form = c.resolve(form); ok && form.Type == kind {
+			return form
+		}
 	}
 	return c.resolve(s.OneOf[0])
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Optional is a member of a PATCH that null clears: absent, null and a value mean three different things. Everywhere else null means
-// absent, so only members for which the interface defines a meaning of null have this type.
+// Optional is a member of a PATCH that null removes: absent, null and a value mean three different things. Members that cannot be
+// without a value have other types; null changes nothing of them.
 type Optional[T any] struct {
 	Set   bool // The member is present, as null or with a value.
 	Null  bool // The member is null.
@@ -29,6 +29,14 @@ func (o *Optional[T]) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	return json.Unmarshal(text, &o.Value)
+}
+
+// Pointer returns the value, or nil if the member is absent or null.
+func (o *Optional[T]) Pointer() *T {
+	if !o.Set || o.Null {
+		return nil
+	}
+	return &o.Value
 }
 
 // Apply changes a stored value: absent keeps it, null makes it the zero value.

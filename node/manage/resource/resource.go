@@ -55,6 +55,8 @@ type Config struct {
 	Version   string
 	PublicURL string // Without a final slash; the docUrl of errors starts with it.
 	Logger    *slog.Logger
+	// Members are descriptions of members by their names; see DescribeMembers.
+	Members map[string]string
 }
 
 // kit is the state behind one API.
@@ -62,6 +64,7 @@ type kit struct {
 	registry  huma.Registry
 	publicURL string
 	logger    *slog.Logger
+	general   map[string]bool           // The texts of Config.Members. They help no more in messages.
 	patterns  map[string]*regexp.Regexp // INVARIANT: filled while operations are added, only read afterwards.
 }
 
@@ -74,7 +77,10 @@ func New(mux humago.Mux, c Config) huma.API {
 		huma.NewError = newProblem
 		huma.DefaultArrayNullable = false // Arrays are never null, neither in requests nor in answers.
 	})
-	k := &kit{publicURL: c.PublicURL, logger: c.Logger, patterns: map[string]*regexp.Regexp{}}
+	k := &kit{publicURL: c.PublicURL, logger: c.Logger, patterns: map[string]*regexp.Regexp{}, general: map[string]bool{}}
+	for _, text := range c.Members {
+		k.general[text] = true
+	}
 	k.registry = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	k.registry.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[Decimal]()) // huma would describe it as a string.
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
@@ -187,14 +193,15 @@ type Done struct{ Body Empty }
 // check is the middleware in front of every typed function.
 func (k *kit) check(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	if p := k.checkRequest(r, ctx.Operation()); p != nil {
+	if p := k.checkRequest(w.Header(), r, ctx.Operation()); p != nil {
 		k.refuse(w, p)
 		return
 	}
 	next(ctx)
 }
 
-func (k *kit) checkRequest(r *http.Request, op *huma.Operation) *Problem {
+// checkRequest checks parameters and body, and names ignored members in the header of the answer.
+func (k *kit) checkRequest(answer http.Header, r *http.Request, op *huma.Operation) *Problem {
 	found := k.checkParams(r, op)
 	if op.RequestBody == nil {
 		return invalid(found)
@@ -207,7 +214,9 @@ func (k *kit) checkRequest(r *http.Request, op *huma.Operation) *Problem {
 		return invalid(found)
 	}
 	c := checker{kit: k, data: body, found: found, loc: []string{"body"}, emptyText: op.Metadata[emptyText] == true}
-	if p := c.body(op.RequestBody.Content["application/json"].Schema); p != nil {
+	p := c.body(op.RequestBody.Content["application/json"].Schema)
+	c.setIgnored(answer)
+	if p != nil {
 		return p
 	}
 	k.replaceBody(r, c.out)

@@ -56,7 +56,7 @@ func (c *checker) text(s string, schema *huma.Schema) {
 	length := utf8.RuneCountInString(s)
 	switch {
 	case len(schema.Enum) > 0 && !slices.Contains(schema.Enum, any(s)):
-		c.violation("enum", enumText(schema))
+		c.violation("enum", c.enumText(schema))
 	case schema.MinLength != nil && length < *schema.MinLength:
 		c.violation("string_too_short", "must have at least "+counted(*schema.MinLength, "character"))
 	case schema.MaxLength != nil && length > *schema.MaxLength:
@@ -69,7 +69,7 @@ func (c *checker) text(s string, schema *huma.Schema) {
 }
 
 // enumText names the allowed words. The member's description follows, because it says why others are not allowed.
-func enumText(s *huma.Schema) string {
+func (c *checker) enumText(s *huma.Schema) string {
 	names := make([]string, len(s.Enum))
 	for i, v := range s.Enum {
 		names[i] = v.(string) //nolint:forcetypeassert // made from a tag of a string member.
@@ -78,7 +78,7 @@ func enumText(s *huma.Schema) string {
 	if len(names) == 1 {
 		text = "must be " + names[0]
 	}
-	if s.Description != "" {
+	if s.Description != "" && !c.kit.general[s.Description] {
 		text += ". " + strings.TrimSuffix(s.Description, ".")
 	}
 	return text
