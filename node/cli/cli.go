@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -120,10 +121,25 @@ func (p *process) run(args []string) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(p.err, "gavel: %v\nRun gavel --help, or gavel COMMAND --help.\n", err)
+		fmt.Fprintf(p.err, "gavel: %s\nRun gavel --help, or gavel COMMAND --help.\n", describeMistake(err))
 		return exitUsage
 	}
 	return p.finish(parsed.Run())
+}
+
+// missingValue is the form of kong's error for a flag without its value, in which kong names its own tokens.
+var missingValue = regexp.MustCompile(`^(--[a-z0-9-]+): expected .* value but got "([^"]*)"`)
+
+// describeMistake returns the text for a command line that kong refuses.
+func describeMistake(err error) string {
+	found := missingValue.FindStringSubmatch(err.Error())
+	switch {
+	case found == nil:
+		return err.Error()
+	case strings.HasPrefix(found[2], "-"):
+		return fmt.Sprintf("%s needs a value, and the next word %s is a flag", found[1], found[2])
+	}
+	return found[1] + " needs a value: the command line ends after it"
 }
 
 // withCommand inserts serve before arguments that name no command, so that gavel --groups=4 is gavel serve --groups=4.

@@ -85,11 +85,14 @@ func (s settings) load(p *process, defaults config.Config) (*config.Loaded, erro
 	return l, nil
 }
 
-func count(err error) string {
-	if n := len(config.Faults(err)); n != 1 {
-		return strconv.Itoa(n) + " faults"
+func count(err error) string { return plural(len(config.Faults(err)), "fault") }
+
+// plural returns a number and a noun: "1 fault", "2 faults".
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
 	}
-	return "1 fault"
+	return strconv.Itoa(n) + " " + noun
 }
 
 // text is the text of a flag; kong decodes into it.

@@ -30,6 +30,15 @@ func TestAJoinerTakesTheClustersGroups(t *testing.T) {
 	}
 }
 
+// A node without a peer listener has no address, and not raft's name for it.
+func TestTheAddressOfALoneNode(t *testing.T) {
+	r := run(t, testConfig(t.TempDir(), 1), Options{})
+	status := r.must(200, "GET", r.manage+"/operator/v1/cluster", r.keys.Management, "")
+	if n := status["nodes"].([]any)[0].(map[string]any); n["address"] != "" {
+		t.Errorf("%v", n)
+	}
+}
+
 // freeAddress returns an address that nothing listens on now.
 func freeAddress(t *testing.T) string {
 	t.Helper()
