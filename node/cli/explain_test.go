@@ -44,6 +44,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%d, sent %s, want %s", code, got, want)
 	}
 	const table = `auction 0: flights, 1 of 2 slots filled, 3 bids lost
+  amounts are minor units (35 is 0.35 EUR); bids, reserve and prices are per click (CPC), 1,000 impressions (CPM) or purchase (CPA)
   OUTCOME      BID ON          VENDOR  CAMPAIGN  BID ID               BID     WORTH  COMPETING  RESERVE  LEFT  WALLET  PACING  QUALITY  SCORE  PRICE    NEEDED
   won, rank 1  product f1 / a  v1      c-1       b-1                  CPC 90  90     90         5        1000  -       1       1        90     60.0001  -
   outranked    product f?2     dsp     external  demandSources bid 0  CPC 60  60     60         5        -     -       1       0.5      30     -        181

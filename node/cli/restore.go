@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -54,7 +55,12 @@ func (c *restoreCommand) Run(p *process) error {
 		return err
 	}
 	if !c.DryRun {
-		return restore(p, cfg, m, f)
+		fmt.Fprintf(p.out, "WARNING: what was written after %s is not in the backup: those changes and charges are lost, and events\n"+
+			"that are reported again are charged again\n", m.TakenAt.Format(time.RFC3339))
+		if err = restore(p, cfg, m, f); err == nil {
+			fmt.Fprintf(p.out, "restored into %s; start the node with the same settings, the others with empty directories\n", cfg.DataDir)
+		}
+		return err
 	}
 	cfg.DataDir, err = os.MkdirTemp(filepath.Dir(filepath.Clean(cfg.DataDir)), "gavel-dry-run-")
 	if err != nil {
@@ -62,7 +68,7 @@ func (c *restoreCommand) Run(p *process) error {
 	}
 	err = errors.Join(restore(p, cfg, m, f), os.RemoveAll(cfg.DataDir))
 	if err == nil {
-		fmt.Fprintln(p.out, "dry run: the backup can be restored; nothing was kept")
+		fmt.Fprintln(p.out, "dry run: the backup can be restored; it was restored beside the data directory, checked and deleted")
 	}
 	return err
 }
@@ -78,9 +84,6 @@ func restore(p *process, cfg config.Config, m daemon.Manifest, in io.Reader) err
 	}
 	if err == nil && !r.Clean() {
 		err = errors.New("the check of the restored data found problems")
-	}
-	if err == nil {
-		fmt.Fprintf(p.out, "restored into %s; start the node with the same settings, the others with empty directories\n", cfg.DataDir)
 	}
 	return err
 }

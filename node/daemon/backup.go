@@ -59,8 +59,10 @@ func RecoverQuorum(cfg config.Config) (Recovery, error) {
 	return raftstore.RecoverQuorum(offline(cfg, groups).raftConfig(groups))
 }
 
-// offline builds as much of a node as its state machines need to load the disk, without listeners or goroutines.
+// offline builds as much of a node as its state machines need to load the disk, without listeners or goroutines. It
+// logs warnings only, because the command that called it prints what it does.
 func offline(cfg config.Config, groups []uint16) *node {
+	cfg.Log.Level = "warn"
 	topology := ids.Topology{DataGroups: max(1, len(groups)-1)} // A single group holds both meta and data.
 	n := &node{
 		cfg: cfg, log: newLogger(cfg.Log), topology: topology, replicaAges: cluster.NewReplicaAges(topology, cfg.Staleness, time.Now),

@@ -216,7 +216,8 @@ func TestATakenPortCreatesNoCluster(t *testing.T) {
 		}
 		cfg := testConfig(t.TempDir(), 1)
 		*taken(&cfg) = busy.Addr().String()
-		if err := Run(t.Context(), cfg, Options{Out: io.Discard}); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		err = Run(t.Context(), cfg, Options{Out: io.Discard})
+		if err == nil || !strings.Contains(err.Error(), "address already in use") || !strings.Contains(err.Error(), "-listen HOST:PORT") {
 			t.Fatalf("a start on a taken port: %v", err)
 		}
 		if err := busy.Close(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/config"
@@ -20,16 +21,25 @@ import (
 func (n *node) bindListeners(ctx context.Context) error {
 	var err error
 	if n.auctions, err = bind(ctx, n.cfg.AuctionListen); err != nil {
-		return fmt.Errorf("auction_listen: %w", err)
+		return refusedPort("auction", n.cfg.AuctionListen, err)
 	}
 	n.push("auction port", closeListener(n.auctions))
 	if n.manage, err = bind(ctx, n.cfg.ManageListen); err != nil {
-		return fmt.Errorf("manage_listen: %w", err)
+		return refusedPort("manage", n.cfg.ManageListen, err)
 	}
 	n.push("management port", closeListener(n.manage))
 	n.startup = newStartupServer(n.log, n.cfg.PublicURL(n.manage.Addr().String()), n.auctions, n.manage)
 	n.push("waiting", n.startup.shutdown)
 	return nil
+}
+
+// refusedPort is the error of a listener that cannot be bound, with the flag that chooses another address.
+func refusedPort(listener, address string, err error) error {
+	advice := "choose another address with --" + listener + "-listen HOST:PORT"
+	if errors.Is(err, syscall.EADDRINUSE) {
+		advice = "another process listens there, perhaps a node that still runs: stop it, or " + advice
+	}
+	return fmt.Errorf("%s_listen: %s cannot be opened: %w; %s", listener, address, err, advice)
 }
 
 func bind(ctx context.Context, address string) (deadlineListener, error) {
