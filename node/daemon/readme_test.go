@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gavel-ads/gavel/node/config"
 )
 
 // The answer that the README shows is that of the demo: the same winners for the same body.
@@ -55,6 +57,33 @@ func TestTheREADMEsOwnMarket(t *testing.T) {
 		}
 	}
 	r.winner()
+}
+
+// What the commands of the README and the runbook write into the checkout is ignored by git.
+func TestWrittenFilesAreIgnored(t *testing.T) {
+	ignored, err := os.ReadFile("../../.gitignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]bool{"/bin/": true, config.Default().DataDir: true, "gavel-demo": true, "gavel-cluster": true}
+	for _, document := range []string{"../../README.md", "../operator/RUNBOOK.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`--(?:keys-file|out|data-dir) ([a-z][\w./-]*)`).FindAllSubmatch(text, -1) {
+			written[string(found[1])] = true
+		}
+	}
+	if !written["keys.json"] || !written["certificates"] {
+		t.Errorf("the documents write only %v", written)
+	}
+	for path := range written {
+		name := strings.Trim(strings.TrimPrefix(path, "./"), "/")
+		if !regexp.MustCompile(`(?m)^/` + regexp.QuoteMeta(name) + `/?$`).Match(ignored) {
+			t.Errorf(".gitignore does not name %s", path)
+		}
+	}
 }
 
 func winners(answer map[string]any) []any {
