@@ -99,6 +99,9 @@ type management struct {
 	seconds  *prometheus.HistogramVec
 }
 
+// managementBounds are the bounds in seconds of the durations of management requests.
+var managementBounds = []float64{.000_5, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 20}
+
 func newManagement() management {
 	return management{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -106,7 +109,7 @@ func newManagement() management {
 		}, managementRequests.labels),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: managementSeconds.name, Help: managementSeconds.help,
-			Buckets:                     prometheus.ExponentialBuckets(0.000_5, 2, 14),
+			Buckets:                     managementBounds,
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
 		}, managementSeconds.labels),
 	}

@@ -3,8 +3,8 @@ package metrics_test
 import (
 	"math"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -81,27 +81,34 @@ func TestCountersAddUpOverStripes(t *testing.T) {
 	)
 }
 
-// The classic buckets of a scrape are cumulative and exact at their bounds, which are powers of two.
+// The classic buckets of a scrape are cumulative and exact at their bounds: 1, 2 and 5 in each decade from 1 µs to 50 s.
 func TestClassicBuckets(t *testing.T) {
 	m := newMetrics()
 	s := m.Stripe()
 	for _, d := range []time.Duration{
-		-1, 0, 900, // At most 2^-20 s = 953.67 ns.
-		time.Second / 1024, time.Second/1024 + 1, // 2^-10 s and just above.
-		time.Second, time.Second + 1, time.Hour,
+		-1, 0, 900, 1000, // At most 1 µs.
+		1001, 2000, 2001, // Just above, 2 µs, just above.
+		20 * time.Millisecond, 20*time.Millisecond + 1,
+		time.Second, time.Second + 1, 50 * time.Second, 50*time.Second + 1, time.Hour,
 	} {
 		s.Request(0, 0, d)
 	}
-	bucket := func(exponent int) string {
-		return `gavel_request_seconds_bucket{operation="auctions",le="` + strconv.FormatFloat(math.Exp2(float64(exponent)), 'g', -1, 64) + `"}`
+	bucket := func(bound string) string {
+		return `gavel_request_seconds_bucket{operation="auctions",le="` + bound + `"}`
 	}
-	wantLines(t, scrape(t, m),
-		bucket(-20)+" 3", bucket(-11)+" 3", bucket(-10)+" 4", bucket(-9)+" 5", bucket(-1)+" 5",
-		bucket(0)+" 6", bucket(1)+" 7", bucket(5)+" 7",
-		`gavel_request_seconds_bucket{operation="auctions",le="+Inf"} 8`,
-		`gavel_request_seconds_count{operation="auctions"} 8`,
+	text := scrape(t, m)
+	wantLines(t, text,
+		bucket("1e-06")+" 4", bucket("2e-06")+" 6", bucket("5e-06")+" 7", bucket("0.01")+" 7", bucket("0.02")+" 8", bucket("0.05")+" 9",
+		bucket("0.5")+" 9", bucket("1")+" 10", bucket("2")+" 11", bucket("20")+" 11", bucket("50")+" 12", bucket("+Inf")+" 14",
+		`gavel_request_seconds_count{operation="auctions"} 14`,
 		`gavel_request_seconds_count{operation="events"} 0`,
 	)
+	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
+	for _, found := range regexp.MustCompile(`_bucket{[^}]*le="([^"]+)"`).FindAllStringSubmatch(scrape(t, m), -1) {
+		if !regexp.MustCompile(`^(\+Inf|0?\.?0*[125]0*|[125]e-0[1-9])$`).MatchString(found[1]) {
+			t.Errorf("%s: the bound is not 1, 2 or 5 of a decade", found[0])
+		}
+	}
 }
 
 // The native buckets hold every duration between their bounds: bucket i of schema 3 ends at 2^(i/8) seconds.
