@@ -3,7 +3,7 @@
 //
 // No label carries an id, a name or any other text of a client: label values come from tables of this program, so the
 // number of series is fixed when it is built. What an operator numbers or names is bounded, too: groups and members by
-// the size of a cluster, marketplaces by the collectors. The packages that own the label values (operations, error codes,
+// the size of a cluster, marketplaces by the collectors, currencies by currenciesMax. The packages that own the label values (operations, error codes,
 // loss reasons, event outcomes) pass them as a Vocabulary; this package imports none of them.
 package metrics
 
@@ -64,7 +64,7 @@ func New(v Vocabulary, successStatus []string) *Metrics {
 // SetBuild reports the version of the binary. It may be called once.
 func (m *Metrics) SetBuild(version string) {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "gavel_build_info", Help: "Always 1; the labels are the version of the binary and that of Go.",
+		Name: "gavel_build_info", Help: "Always 1; the labels are the version of the gavel binary and the version of Go that built it.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
