@@ -77,6 +77,36 @@ func (n *node) openListeners(ctx context.Context) error {
 	return nil
 }
 
+// readyzRecent is how long after a request of /readyz a load balancer is taken to use it.
+const readyzRecent = time.Minute
+
+// serveUntilUnroutable begins an orderly stop: /readyz answers 503, and both listeners go on serving for drain.delay while
+// every answer ends its connection. Load balancers stop sending requests in that time, so none meets a closed port.
+func (n *node) serveUntilUnroutable() {
+	asked := n.readyzAsked.Load()
+	delay := n.cfg.Drain.Duration(asked != 0 && time.Since(time.UnixMilli(asked)) < readyzRecent)
+	n.draining.Store(true)
+	n.stopping.Store(true)
+	if server := n.resources.auction.Load(); server != nil {
+		server.Drain()
+	}
+	n.log.Info("drain_started", slog.Duration("delay", delay), slog.Duration("timeout", DrainTimeout),
+		slog.String("second_signal", "ends the process at once"))
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case err := <-n.failed: // Nobody is served any more.
+		n.log.Error("listener_failed", slog.Any("err", err))
+	}
+}
+
+// answerReadyz returns what readiness returns, and remembers that somebody asked.
+func (n *node) answerReadyz() string {
+	n.readyzAsked.Store(time.Now().UnixMilli())
+	return n.readiness()
+}
+
 // drain makes /readyz answer 503 and transfers what this node leads while its listeners are still open: requests that
 // arrive until they close reach the new leaders.
 func (n *node) drain(ctx context.Context) error {
@@ -134,7 +164,7 @@ func (n *node) openManagement() error {
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 		Connections: n.resources.shares.ManageConns,
 	}, manage.Deps{
-		Core: n.core, Bodies: n.resources.bodies, Keys: n.publisher.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
+		Core: n.core, Bodies: n.resources.bodies, Keys: n.publisher.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.answerReadyz, Draining: n.stopping.Load, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
 		Audit:  n.auditLog.add,
 		Tenant: n.store.Tenant,
@@ -197,7 +227,7 @@ func (n *node) waitForEnd(ctx context.Context) error {
 	case err := <-n.failed:
 		return err
 	case <-ctx.Done():
-		n.log.Info("drain_started", slog.Duration("timeout", DrainTimeout))
+		n.serveUntilUnroutable()
 		return nil
 	}
 }

@@ -54,6 +54,8 @@ type node struct {
 	firstKeys   *FirstKeys
 	opened      atomic.Bool // The listeners serve.
 	draining    atomic.Bool
+	stopping    atomic.Bool                           // The process was told to end: every answer ends its connection.
+	readyzAsked atomic.Int64                          // When /readyz was asked last, in Unix milliseconds; 0: never.
 	transit     atomic.Pointer[[]jobs.TransitSummary] // Result of the newest check of transfers.
 	mailCounts  mailCounts
 	failed      chan error // Receives the error of a listener that ended without being stopped.
