@@ -72,6 +72,7 @@ func (n *node) openListeners(ctx context.Context) error {
 	n.useHugePages()
 	n.openAuctions()
 	n.startJobs()
+	n.openLocalSocket()
 	n.push("leaderships", n.drain)
 	n.opened.Store(true)
 	return nil

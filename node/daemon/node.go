@@ -68,7 +68,7 @@ type node struct {
 // peers do; and a cluster shows its first keys once, so a start must not fail on a taken port after that. When a start
 // fails, start returns the node too, so that the caller stops the parts that were started.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
-	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
+	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 3)} // One for each listener and the socket.
 	for _, step := range []func(context.Context) error{
 		n.deriveLimits, n.bindListeners, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
 	} {
