@@ -39,11 +39,11 @@ func (c *backupCommand) Run(p *process) error {
 	if _, err := os.Lstat(c.Out); err == nil && !c.Force {
 		return usageError{fmt.Errorf("gavel: %s exists already; --force replaces it", c.Out)}
 	}
-	ctx, stop := untilSignal(context.Background(), p.err)
+	ctx, stop := untilSignal(context.Background())
 	defer stop()
 	size := int64(0)
 	err = writeAtomically(c.Out, func(f *os.File) error {
-		out := &progress{w: f, to: p.err, shown: p.terminal}
+		out := &progress{w: f, to: p.err, shown: p.errTerminal}
 		err := client.Backup(ctx, out, c.Local)
 		out.end()
 		size = out.n

@@ -37,7 +37,10 @@ const (
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
 	makeFilesPrivate()
-	p := &process{out: os.Stdout, err: os.Stderr, environ: os.Environ(), terminal: isTerminal(os.Stdout), start: daemon.Run}
+	p := &process{
+		out: os.Stdout, err: os.Stderr, environ: os.Environ(), terminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
+		start: daemon.Run,
+	}
 	return p.run(os.Args[1:])
 }
 
@@ -46,7 +49,9 @@ type process struct {
 	out, err io.Writer
 	environ  []string
 	terminal bool // out is a terminal.
-	start    func(ctx context.Context, cfg config.Config, o daemon.Options) error
+	// errTerminal says that err is a terminal: the log is text there, and long work shows its progress.
+	errTerminal bool
+	start       func(ctx context.Context, cfg config.Config, o daemon.Options) error
 }
 
 // commands is the grammar of the command line. gavel without a command is gavel serve.
@@ -168,9 +173,12 @@ func (p *process) finish(err error) int {
 	return exitFailed
 }
 
-// isTerminal reports whether f is a character device. One that is no terminal, such as /dev/null, counts too, which
-// does no harm.
+// isTerminal reports whether f is a character device other than the null device.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }

@@ -28,7 +28,7 @@ func (n *node) bindListeners(ctx context.Context) error {
 		return refusedPort("manage", n.cfg.ManageListen, err)
 	}
 	n.push("management port", closeListener(n.manage))
-	n.startup = newStartupServer(n.log, n.cfg.PublicURL(n.manage.Addr().String()), n.auctions, n.manage)
+	n.startup = newStartupServer(n.log, n.screen, n.loaded.Load, n.cfg.PublicURL(n.manage.Addr().String()), n.auctions, n.manage)
 	n.push("waiting", n.startup.shutdown)
 	return nil
 }
@@ -212,6 +212,7 @@ func (n *node) serve(ctx context.Context, o Options) error {
 		b.next = firstVendor(b.manageURL, n.firstKeys.Management)
 	}
 	b.write(o.Out)
+	n.screen.release()
 	return n.waitForEnd(ctx)
 }
 

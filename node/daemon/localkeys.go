@@ -171,8 +171,9 @@ func WithStoppedNode(ctx context.Context, cfg config.Config, version string, do 
 	cfg.Log.Level = "warn"
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	n := &node{cfg: cfg, log: newLogger(cfg.Log), version: version, failed: make(chan error, 1)}
-	n.startup = newStartupServer(n.log, "")
+	log, _ := newLogger(cfg.Log, standardError)
+	n := &node{cfg: cfg, log: log, version: version, failed: make(chan error, 1)}
+	n.startup = newStartupServer(n.log, nil, n.loaded.Load, "")
 	n.push("waiting", n.startup.shutdown)
 	err = n.startAlone(ctx)
 	if err == nil {

@@ -35,6 +35,7 @@ import (
 type node struct {
 	cfg         config.Config
 	log         *slog.Logger
+	screen      *screen // nil without a terminal.
 	version     string
 	resources   resources
 	topology    ids.Topology
@@ -51,6 +52,7 @@ type node struct {
 	auctions    deadlineListener
 	manage      deadlineListener
 	startup     *startupServer // Answers until the listeners serve.
+	loaded      atomic.Int64   // Campaigns that were published since the start.
 	firstKeys   *FirstKeys
 	opened      atomic.Bool // The listeners serve.
 	draining    atomic.Bool
@@ -67,8 +69,8 @@ type node struct {
 // bound first, for two reasons: until the node serves they answer that it is starting, which may take as long as its
 // peers do; and a cluster shows its first keys once, so a start must not fail on a taken port after that. When a start
 // fails, start returns the node too, so that the caller stops the parts that were started.
-func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
-	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 3)} // One for each listener and the socket.
+func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, screen *screen) (*node, error) {
+	n := &node{cfg: cfg, log: log, screen: screen, version: o.Version, failed: make(chan error, 3)} // One for each listener and the socket.
 	for _, step := range []func(context.Context) error{
 		n.deriveLimits, n.bindListeners, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
 	} {
@@ -95,6 +97,7 @@ func (n *node) openState(ctx context.Context) error {
 		Market: market.New(randomSeed()), keys: auth.NewTable(),
 		assetURL: cmp.Or(n.cfg.Blob.PublicURL, n.cfg.PublicURL(n.cfg.ManageListen)), // A listener address with port 0 gives a wrong URL; only tests use that.
 		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
+		loaded:   &n.loaded,
 	}
 	groups := make([]uint16, 0, n.topology.DataGroups+1)
 	for _, g := range n.topology.Groups() {
