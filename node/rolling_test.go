@@ -65,6 +65,11 @@ func TestRollingRestartBehindALoadBalancer(t *testing.T) {
 	c.eventually("enough auctions", func() bool { return load.answered.Load() >= rollingAuctions || load.lost.Load() > 0 })
 	load.end()
 	t.Logf("%d auctions answered, %d without a winner, %d lost", load.answered.Load(), load.empty.Load(), load.lost.Load())
+	for node, n := range c.nodes {
+		if log := n.LogTail(); strings.Contains(log, `"level":"ERROR"`) {
+			t.Errorf("n%d logged an error during orderly stops:\n%s", node+1, log)
+		}
+	}
 	load.reasons.Range(func(reason, _ any) bool {
 		t.Errorf("an auction was lost: %s", reason)
 		return true
