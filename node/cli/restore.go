@@ -46,7 +46,12 @@ func (c *restoreCommand) Run(p *process) error {
 		return usageError{fmt.Errorf("gavel: %w", err)}
 	}
 	defer func() { _ = f.Close() }() // It is only read.
-	m, err := daemon.VerifyBackup(f)
+	reading, err := p.reading(f, "verifying the backup")
+	if err != nil {
+		return err
+	}
+	m, err := daemon.VerifyBackup(reading)
+	reading.end()
 	if err != nil {
 		return err
 	}
@@ -74,8 +79,14 @@ func (c *restoreCommand) Run(p *process) error {
 }
 
 // restore fills the data directory and checks it.
-func restore(p *process, cfg config.Config, m daemon.Manifest, in io.Reader) error {
-	if err := daemon.Restore(cfg, m, in); err != nil {
+func restore(p *process, cfg config.Config, m daemon.Manifest, in *os.File) error {
+	reading, err := p.reading(in, "restoring")
+	if err != nil {
+		return err
+	}
+	err = daemon.Restore(cfg, m, reading)
+	reading.end()
+	if err != nil {
 		return err
 	}
 	r, err := fsck.Directory(vfs.Default, cfg.DataDir)
