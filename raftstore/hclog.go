@@ -61,11 +61,19 @@ func (h *hcLog) Log(level hclog.Level, msg string, args ...any) {
 // that was transferred.
 const newerTerm = "peer has newer term, stopping replication"
 
-// closedHere reports whether v is the error of a connection that this node closed itself. Raft reports one for every
+// closedHere reports whether v is the error of a connection that this node closed itself, or did not open any more. Raft reports one for every
 // connection when a node stops, as an error.
 func closedHere(v any) bool {
 	err, ok := v.(error)
-	return ok && (errors.Is(err, net.ErrClosed) || errors.Is(err, raft.ErrTransportShutdown) || errors.Is(err, raft.ErrRaftShutdown))
+	if !ok {
+		return false
+	}
+	for _, own := range []error{net.ErrClosed, context.Canceled, raft.ErrTransportShutdown, raft.ErrRaftShutdown} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
 }
 
 // closedByPeer reports whether v is the error of a connection that a peer closed. Peers stop and start; that they are

@@ -2,6 +2,8 @@ package raftstore
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -19,6 +21,7 @@ func TestConnectionsThatWereClosedHereAreNoErrors(t *testing.T) {
 	log := newHCLog(slog.New(slog.NewTextHandler(&b, nil))).Named("net")
 	log.Error("failed to decode incoming command", "error", &net.OpError{Op: "read", Err: net.ErrClosed})
 	log.Error("failed to decode incoming command", "error", raft.ErrTransportShutdown)
+	log.Error("failed to make requestVote RPC", "error", fmt.Errorf("dial tcp: %w", context.Canceled))
 	log.Error("peer has newer term, stopping replication", "peer", "n2")
 	if b.Len() > 0 {
 		t.Errorf("logged %s", &b)
