@@ -48,7 +48,7 @@ run: build ## Build and start the demo: a market, shoppers, and a curl that retu
 
 # The arguments that make cluster starts node N with: $(call node,N).
 node = --config configs/three-local.yaml --node-id n$(1) --data-dir gavel-cluster/n$(1) --keys-file gavel-cluster/keys$(1).json \
-	--auction-listen 127.0.0.1:808$(1) --manage-listen 127.0.0.1:809$(1) --peer-listen 127.0.0.1:740$(1)
+	--auction-listen 127.0.0.1:808$(1) --manage-listen 127.0.0.1:809$(1) --peer-listen 127.0.0.1:740$(1) --log-format text
 
 # The keys are generated once and preset on all nodes. Node 1 runs the demo: it fills the market and simulates shoppers.
 .PHONY: cluster
@@ -62,7 +62,8 @@ cluster: build ## Start three nodes on this machine with the demo market; prints
 	bin/gavel serve $(call node,2) >gavel-cluster/n2.log 2>&1 & pids="$$pids $$!"; \
 	bin/gavel serve $(call node,3) >gavel-cluster/n3.log 2>&1 & pids="$$pids $$!"; \
 	echo "three nodes are starting, process ids$$pids, logs and data in gavel-cluster"; \
-	until grep -q '^  curl' gavel-cluster/n1.log; do for pid in $$pids; do kill -0 $$pid || { tail -n 5 gavel-cluster/*.log; exit 1; }; done; sleep 0.2; done; \
+	until grep -q '^  curl' gavel-cluster/n1.log; do for pid in $$pids; do kill -0 $$pid 2>/dev/null || { \
+		echo "process $$pid ended; its log ends with:"; grep -H '^gavel: ' gavel-cluster/*.log || tail -n 5 gavel-cluster/*.log; exit 1; }; done; sleep 0.2; done; \
 	for n in 1 2 3; do until bin/gavel health http://127.0.0.1:809$$n >/dev/null 2>&1; do sleep 0.1; done; done; \
 	for n in 1 2 3; do grep -m1 '^  curl' gavel-cluster/n1.log | sed "s/127.0.0.1:8081/127.0.0.1:808$$n/"; done; \
 	echo "watch them:       . gavel-cluster/keys.env; GAVEL_MANAGE_KEY=\$$GAVEL_BOOTSTRAP_MANAGEMENT_KEY bin/gavel cluster status --manage 127.0.0.1:8092"; \

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -106,7 +107,11 @@ func (g *Group) checkLog(newest uint64, found *startupCheck) error {
 // that snapshot is not readable to its end.
 func (g *Group) rebuild(metas []*raft.SnapshotMeta, why error) error {
 	g.store.rebuilt++
-	g.store.c.Logger.Warn("state_rebuilding", slog.Int("group", int(g.id)), slog.Any("reason", why), slog.String("source", "snapshot and log"))
+	level := slog.LevelWarn
+	if why == nil { // After a restore from a backup, or a crash while a snapshot of the leader was installed.
+		level, why = slog.LevelInfo, errors.New("the newest snapshot is ahead of the state database")
+	}
+	g.store.c.Logger.Log(context.Background(), level, "state_rebuilding", slog.Int("group", int(g.id)), slog.Any("reason", why), slog.String("source", "snapshot and log"))
 	if len(metas) > 0 {
 		if _, err := g.snaps.Verify(metas[0].ID); err != nil {
 			return fmt.Errorf("%w: the state has to be rebuilt, but snapshot %s: %w", ErrDamaged, metas[0].ID, err)

@@ -231,6 +231,13 @@ func loopback(address string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
+// noAddress begins what stands for the address of a node without a peer listener; its id follows.
+const noAddress = "unreachable:"
+
+// Dialable reports whether the address of a member is one that peers can dial: that of a node without a peer listener is
+// not.
+func Dialable(address string) bool { return address != "" && !strings.HasPrefix(address, noAddress) }
+
 // ownAddress is the address at which peers will dial this node, as far as the configuration says.
 func (c Config) ownAddress() string {
 	switch {
@@ -239,5 +246,5 @@ func (c Config) ownAddress() string {
 	case c.PeerListen != "":
 		return c.PeerListen
 	}
-	return "unreachable:" + c.NodeID
+	return noAddress + c.NodeID
 }

@@ -2,13 +2,17 @@ package raftstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"net"
 	"slices"
+	"syscall"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
 )
 
 // hcLog is Raft's logger on slog. Raft reports its normal work at info level, so info becomes debug; warnings and
@@ -36,6 +40,12 @@ func slogLevel(l hclog.Level) slog.Level {
 
 // Log writes a message with alternating names and values.
 func (h *hcLog) Log(level hclog.Level, msg string, args ...any) {
+	switch {
+	case msg == newerTerm, slices.ContainsFunc(args, closedHere):
+		level = hclog.Debug
+	case slices.ContainsFunc(args, closedByPeer):
+		level = min(level, hclog.Warn)
+	}
 	if level == hclog.Off || !h.slog.Enabled(context.Background(), slogLevel(level)) {
 		return
 	}
@@ -45,6 +55,32 @@ func (h *hcLog) Log(level hclog.Level, msg string, args ...any) {
 		attrs = append(attrs, slog.String(fmt.Sprint(args[i]), text(args[i+1])))
 	}
 	h.slog.LogAttrs(context.Background(), slogLevel(level), h.name, attrs...)
+}
+
+// newerTerm is reported by a leader, as an error, when a follower follows a newer leader: the ordinary end of a leadership
+// that was transferred.
+const newerTerm = "peer has newer term, stopping replication"
+
+// closedHere reports whether v is the error of a connection that this node closed itself, or did not open any more. Raft reports one for every
+// connection when a node stops, as an error.
+func closedHere(v any) bool {
+	err, ok := v.(error)
+	if !ok {
+		return false
+	}
+	for _, own := range []error{net.ErrClosed, context.Canceled, raft.ErrTransportShutdown, raft.ErrRaftShutdown} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// closedByPeer reports whether v is the error of a connection that a peer closed. Peers stop and start; that they are
+// missing for longer is reported by their leaders.
+func closedByPeer(v any) bool {
+	err, ok := v.(error)
+	return ok && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, io.EOF))
 }
 
 func text(v any) string {

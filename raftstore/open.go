@@ -146,7 +146,7 @@ func (s *Store) openPort() error {
 			return err
 		}
 	}
-	s.address = transport.Address("unreachable:" + s.c.NodeID)
+	s.address = transport.Address(noAddress + s.c.NodeID)
 	if s.c.PeerListen != "" {
 		var err error
 		if c.Listener, err = s.c.Listen(s.c.PeerListen); err != nil {

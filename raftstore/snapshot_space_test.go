@@ -151,6 +151,7 @@ func TestInstallWithoutSpaceWaits(t *testing.T) {
 		c.Configure = func(node int, config *raftstore.Config) {
 			configure(node, config)
 			config.Machine = func(uint16) raftstore.StateMachine { return &blobs{} }
+			config.SnapshotThreshold = 100 // See below.
 			if node == 2 {
 				d = small(config)
 				d.CapFree(most)
@@ -161,7 +162,10 @@ func TestInstallWithoutSpaceWaits(t *testing.T) {
 		c.Stop(2)
 		waitUntil(t, 10*time.Second, "another one leads", func() bool { return leader(c) >= 0 })
 		l, _ := c.Store(leader(c))
+		// No snapshot is taken before almost all is stored: one of the first blobs would be small enough to be installed,
+		// and a call with it could wait for the follower until it starts.
 		storeBlobs(t, l.Group(1).Propose, rand.NewChaCha8([32]byte{2}), 100) // 6 MB.
+		waitUntil(t, 10*time.Second, "a snapshot", func() bool { return l.Group(1).Status().SnapshotBytes > 5*mib })
 		time.Sleep(5 * time.Second)
 		// Full is below 16 MiB, and the ballast file of 8 MiB is deleted: 24. The snapshot alone would fit, the state
 		// in it would not. A start deletes old files of the log at a moment of its own, which would free enough space.

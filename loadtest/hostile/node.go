@@ -155,7 +155,7 @@ func lastLines(text string) string {
 	var said []string
 	for _, line := range lines {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "gavel: ") ||
-			strings.Contains(line, "process_exiting") {
+			strings.Contains(line, "process_exiting") || strings.Contains(line, "node_failed") {
 			said = append(said, line[:min(len(line), lineMax)])
 		}
 	}

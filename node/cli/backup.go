@@ -39,11 +39,11 @@ func (c *backupCommand) Run(p *process) error {
 	if _, err := os.Lstat(c.Out); err == nil && !c.Force {
 		return usageError{fmt.Errorf("gavel: %s exists already; --force replaces it", c.Out)}
 	}
-	ctx, stop := untilSignal(context.Background(), p.err)
+	ctx, stop := untilSignal(context.Background())
 	defer stop()
 	size := int64(0)
 	err = writeAtomically(c.Out, func(f *os.File) error {
-		out := &progress{w: f, to: p.err, shown: p.terminal}
+		out := &progress{file: f, to: p.err, shown: p.errTerminal, what: "writing the backup"}
 		err := client.Backup(ctx, out, c.Local)
 		out.end()
 		size = out.n
@@ -96,33 +96,6 @@ func writeAtomically(path string, write, verify func(*os.File) error) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
-}
-
-// progress counts the bytes written and prints the count on a terminal, at most four times per second.
-type progress struct {
-	w     io.Writer
-	to    io.Writer
-	shown bool
-	n     int64
-	last  time.Time
-}
-
-// Write writes to the file and counts.
-func (g *progress) Write(b []byte) (int, error) {
-	n, err := g.w.Write(b)
-	g.n += int64(n)
-	if now := time.Now(); g.shown && now.Sub(g.last) > time.Second/4 {
-		g.last = now
-		fmt.Fprintf(g.to, "\r%.1f MiB", float64(g.n)/(1<<20))
-	}
-	return n, err
-}
-
-// end clears the line of the terminal.
-func (g *progress) end() {
-	if g.shown {
-		fmt.Fprint(g.to, "\r\x1b[K")
-	}
 }
 
 func printManifest(w io.Writer, m *daemon.Manifest) {

@@ -110,7 +110,8 @@ func TestBackupOfARunningMarket(t *testing.T) {
 			t.Fatalf("backup: code %d: %s%s", r.code, r.out, r.err)
 		}
 		second = filepath.Join(dir, fmt.Sprint("second-", try))
-		if r := gavel(nil, "restore", "--data-dir", second, "--in", file); r.code != exitSuccess || !strings.Contains(r.out, "every balance matches the journal") {
+		if r := gavel(nil, "restore", "--data-dir", second, "--in", file); r.code != exitSuccess || !strings.Contains(r.out, "every balance matches the journal") ||
+			!strings.Contains(r.out, "WARNING: what was written after 20") || r.err != "" {
 			t.Fatalf("restore: code %d: %s%s", r.code, r.out, r.err)
 		}
 		saved = checkedDirectory(t, second)
@@ -159,8 +160,11 @@ func tryRestores(t *testing.T, dir, file string, saved *fsck.Report) {
 		t.Fatal(err)
 	}
 	r := gavel(nil, "restore", "--dry-run", "--data-dir", filepath.Join(dir, "new"), "--in", file)
-	if r.code != exitSuccess || !strings.Contains(r.out, "nothing was kept") || !strings.Contains(r.out, saved.Groups[1].Digest) {
+	if r.code != exitSuccess || !strings.Contains(r.out, "checked and deleted") || !strings.Contains(r.out, saved.Groups[1].Digest) {
 		t.Errorf("dry run: code %d: %s%s", r.code, r.out, r.err)
+	}
+	if strings.Contains(r.out, "start the node") || strings.Contains(r.out, "WARNING") {
+		t.Errorf("a dry run says what to do after a restore: %s", r.out)
 	}
 	good, err := os.ReadFile(file)
 	if err != nil {

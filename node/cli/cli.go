@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,10 @@ const (
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
 	makeFilesPrivate()
-	p := &process{out: os.Stdout, err: os.Stderr, environ: os.Environ(), terminal: isTerminal(os.Stdout), start: daemon.Run}
+	p := &process{
+		out: os.Stdout, err: os.Stderr, environ: os.Environ(), terminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
+		start: daemon.Run,
+	}
 	return p.run(os.Args[1:])
 }
 
@@ -45,7 +49,9 @@ type process struct {
 	out, err io.Writer
 	environ  []string
 	terminal bool // out is a terminal.
-	start    func(ctx context.Context, cfg config.Config, o daemon.Options) error
+	// errTerminal says that err is a terminal: the log is text there, and long work shows its progress.
+	errTerminal bool
+	start       func(ctx context.Context, cfg config.Config, o daemon.Options) error
 }
 
 // commands is the grammar of the command line. gavel without a command is gavel serve.
@@ -54,7 +60,7 @@ type commands struct {
 
 	Serve    serveCommand    `cmd:"" help:"Run a node; gavel without a command does the same."`
 	Demo     demoCommand     `cmd:"" help:"Run a node with a demo market and simulated shoppers."`
-	Keys     keysCommand     `cmd:"" help:"Generate API keys."`
+	Keys     keysCommand     `cmd:"" help:"Generate, create, list and revoke API keys."`
 	Config   configCommand   `cmd:"" help:"Check and print the configuration."`
 	Cluster  clusterCommand  `cmd:"" help:"Inspect and change a running cluster, and create certificates."`
 	Explain  explainCommand  `cmd:"" help:"Explain the result of auctions: every bid, and why it won or lost."`
@@ -79,6 +85,7 @@ func newCommands() *commands {
 		Demo:    demoCommand{settings: newSettings()},
 		Restore: restoreCommand{settings: newSettings()},
 		Recover: recoverCommand{settings: newSettings()},
+		Keys:    newKeys(),
 		Config: configCommand{
 			Check: configCheck{settings: newSettings()},
 			Print: configPrint{settings: newSettings()},
@@ -122,10 +129,25 @@ func (p *process) run(args []string) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(p.err, "gavel: %v\nRun gavel --help, or gavel COMMAND --help.\n", err)
+		fmt.Fprintf(p.err, "gavel: %s\nRun gavel --help, or gavel COMMAND --help.\n", describeMistake(err))
 		return exitUsage
 	}
 	return p.finish(parsed.Run())
+}
+
+// missingValue is the form of kong's error for a flag without its value, in which kong names its own tokens.
+var missingValue = regexp.MustCompile(`^(--[a-z0-9-]+): expected .* value but got "([^"]*)"`)
+
+// describeMistake returns the text for a command line that kong refuses.
+func describeMistake(err error) string {
+	found := missingValue.FindStringSubmatch(err.Error())
+	switch {
+	case found == nil:
+		return err.Error()
+	case strings.HasPrefix(found[2], "-"):
+		return fmt.Sprintf("%s needs a value, and the next word %s is a flag", found[1], found[2])
+	}
+	return found[1] + " needs a value: the command line ends after it"
 }
 
 // withCommand inserts serve before arguments that name no command, so that gavel --groups=4 is gavel serve --groups=4.
@@ -153,9 +175,12 @@ func (p *process) finish(err error) int {
 	return exitFailed
 }
 
-// isTerminal reports whether f is a character device. One that is no terminal, such as /dev/null, counts too, which
-// does no harm.
+// isTerminal reports whether f is a character device other than the null device.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }

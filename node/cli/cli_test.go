@@ -77,7 +77,9 @@ func TestMistakesStartNothing(t *testing.T) {
 		{[]string{"demoo"}, nil, `did you mean "demo"?`},
 		{[]string{"config", "chek"}, nil, `did you mean "check"?`},
 		{[]string{"--data-dri", "x"}, nil, `did you mean "--data-dir"?`},
-		{[]string{"serve", "--groups"}, nil, "--groups"},
+		{[]string{"serve", "--groups"}, nil, "gavel: --groups needs a value: the command line ends after it\n"},
+		{[]string{"restore", "--in"}, nil, "gavel: --in needs a value: the command line ends after it\n"},
+		{[]string{"serve", "--data-dir", "--groups=4"}, nil, "gavel: --data-dir needs a value, and the next word --groups=4 is a flag\n"},
 		{[]string{"serve", "extra"}, nil, "unexpected argument extra"},
 		{[]string{"keys"}, nil, "generate"},
 		{[]string{"keys", "generate"}, nil, "--kind"},
@@ -92,6 +94,18 @@ func TestMistakesStartNothing(t *testing.T) {
 		if r.code != exitUsage || r.started || !strings.Contains(r.err, c.want) {
 			t.Errorf("%q %q: code %d, started %t, want %q in:\n%s", c.environ, c.args, r.code, r.started, c.want, r.err)
 		}
+	}
+}
+
+// The number of warnings is readable, and status fails when there are any.
+func TestStatusCountsWarnings(t *testing.T) {
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(`{"clusterId":"c","node":"n1","nodes":[{"id":"n1","reachable":true}],"groups":[{"group":1}]}`))
+	}))
+	defer node.Close()
+	r := gavel([]string{"GAVEL_MANAGE=" + node.URL, "GAVEL_MANAGE_KEY=k"}, "cluster", "status")
+	if r.code != exitFailed || r.err != "gavel: the cluster has 1 warning, printed above\n" {
+		t.Errorf("code %d: %q", r.code, r.err)
 	}
 }
 

@@ -100,7 +100,7 @@ func (c *clusterStatus) Run(p *process) error {
 		return err
 	}
 	if n := len(status.Warnings()); n > 0 {
-		return fmt.Errorf("the cluster has %d warnings, printed above", n)
+		return fmt.Errorf("the cluster has %s, printed above", plural(n, "warning"))
 	}
 	return nil
 }

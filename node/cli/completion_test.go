@@ -44,7 +44,7 @@ func TestProposals(t *testing.T) {
 		"ser":                                "serve",
 		"co":                                 "completion config",
 		"comple":                             "completion", // complete is for scripts.
-		"keys ":                              "generate",
+		"keys ":                              "create generate list revoke",
 		"keys generate --kind ":              "auction management",
 		"keys generate --kind auction --kin": "--kind",
 		"completion ":                        "bash fish zsh",

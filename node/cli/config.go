@@ -26,9 +26,7 @@ func (c *configCheck) Run(p *process) error {
 		flags["config"] = c.File
 	}
 	l, err := config.Load(config.Input{Defaults: config.Default(), Environ: p.environ, Flags: flags, Check: presetFaults})
-	for _, warning := range l.Warnings {
-		fmt.Fprintf(p.err, "gavel: warning: %s\n", warning)
-	}
+	p.warn(l.Warnings)
 	if err != nil {
 		return fmt.Errorf("%s in the configuration\n%w", count(err), err)
 	}

@@ -28,11 +28,11 @@ func (c *demoCommand) Run(p *process) error {
 	}
 	defaults := config.Default()
 	defaults.DataDir = demoDataDir
-	l, err := c.load(p, defaults)
+	l, err := c.read(p, defaults)
 	if err != nil {
 		return err
 	}
-	return p.serve(l.Config, daemon.Options{Demo: &daemon.DemoOptions{
+	return p.serve(l, daemon.Options{Demo: &daemon.DemoOptions{
 		Seed: c.Seed, Products: c.Products, Vendors: c.Vendors, Campaigns: c.Campaigns, Shoppers: c.Shoppers,
 		Terminal: p.terminal,
 	}})

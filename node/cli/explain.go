@@ -118,6 +118,7 @@ func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 		fmt.Fprintln(w, "  no bid matches the request")
 		return
 	}
+	fmt.Fprintln(w, "  amounts are minor units (35 is 0.35 EUR); bids, reserve and prices are per click (CPC), 1,000 impressions (CPM) or purchase (CPA)")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  OUTCOME\tBID ON\tVENDOR\tCAMPAIGN\tBID ID\tBID\tWORTH\tSHADED\tCOMPETING\tRESERVE\tLEFT\tHOLD\tWALLET\tWALLET HOLD\tPENDING\tPACING\tDRAW\tQUALITY\tCLICK RATE\tLEARNED\tSCORE\tPRICE\tNEEDED")
 	for k := range a.Candidates {

@@ -44,6 +44,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%d, sent %s, want %s", code, got, want)
 	}
 	const table = `auction 0: flights, 1 of 2 slots filled, 3 bids lost
+  amounts are minor units (35 is 0.35 EUR); bids, reserve and prices are per click (CPC), 1,000 impressions (CPM) or purchase (CPA)
   OUTCOME      BID ON          VENDOR  CAMPAIGN  BID ID               BID            WORTH  SHADED  COMPETING  RESERVE  LEFT  HOLD  WALLET  WALLET HOLD  PENDING  PACING  DRAW  QUALITY  CLICK RATE  LEARNED  SCORE  PRICE    NEEDED
   won, rank 1  product f1 / a  v1      c-1       b-1                  CPC 90 of 150  90     89      88         5        1000  12.5  300     20           0.75     0.9     0.25  1        0.0312      1.5      90     60.0001  -
   outranked    product f?2     dsp     external  demandSources bid 0  CPC 60         60     60      60         5        -     -     -       -            -        1       0     0.5      0.03        1        30     -        181

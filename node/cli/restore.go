@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -45,7 +46,12 @@ func (c *restoreCommand) Run(p *process) error {
 		return usageError{fmt.Errorf("gavel: %w", err)}
 	}
 	defer func() { _ = f.Close() }() // It is only read.
-	m, err := daemon.VerifyBackup(f)
+	reading, err := p.reading(f, "verifying the backup")
+	if err != nil {
+		return err
+	}
+	m, err := daemon.VerifyBackup(reading)
+	reading.end()
 	if err != nil {
 		return err
 	}
@@ -54,7 +60,12 @@ func (c *restoreCommand) Run(p *process) error {
 		return err
 	}
 	if !c.DryRun {
-		return restore(p, cfg, m, f)
+		fmt.Fprintf(p.out, "WARNING: what was written after %s is not in the backup: those changes and charges are lost, and events\n"+
+			"that are reported again are charged again\n", m.TakenAt.Format(time.RFC3339))
+		if err = restore(p, cfg, m, f); err == nil {
+			fmt.Fprintf(p.out, "restored into %s; start the node with the same settings, the others with empty directories\n", cfg.DataDir)
+		}
+		return err
 	}
 	cfg.DataDir, err = os.MkdirTemp(filepath.Dir(filepath.Clean(cfg.DataDir)), "gavel-dry-run-")
 	if err != nil {
@@ -62,14 +73,20 @@ func (c *restoreCommand) Run(p *process) error {
 	}
 	err = errors.Join(restore(p, cfg, m, f), os.RemoveAll(cfg.DataDir))
 	if err == nil {
-		fmt.Fprintln(p.out, "dry run: the backup can be restored; nothing was kept")
+		fmt.Fprintln(p.out, "dry run: the backup can be restored; it was restored beside the data directory, checked and deleted")
 	}
 	return err
 }
 
 // restore fills the data directory and checks it.
-func restore(p *process, cfg config.Config, m daemon.Manifest, in io.Reader) error {
-	if err := daemon.Restore(cfg, m, in); err != nil {
+func restore(p *process, cfg config.Config, m daemon.Manifest, in *os.File) error {
+	reading, err := p.reading(in, "restoring")
+	if err != nil {
+		return err
+	}
+	err = daemon.Restore(cfg, m, reading)
+	reading.end()
+	if err != nil {
 		return err
 	}
 	r, err := fsck.Directory(vfs.Default, cfg.DataDir)
@@ -78,9 +95,6 @@ func restore(p *process, cfg config.Config, m daemon.Manifest, in io.Reader) err
 	}
 	if err == nil && !r.Clean() {
 		err = errors.New("the check of the restored data found problems")
-	}
-	if err == nil {
-		fmt.Fprintf(p.out, "restored into %s; start the node with the same settings, the others with empty directories\n", cfg.DataDir)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/daemon"
@@ -14,17 +15,23 @@ type serveCommand struct {
 
 // Run starts the node.
 func (c *serveCommand) Run(p *process) error {
-	l, err := c.load(p, config.Default())
+	l, err := c.read(p, config.Default())
 	if err != nil {
 		return err
 	}
-	return p.serve(l.Config, daemon.Options{})
+	return p.serve(l, daemon.Options{})
 }
 
-// serve runs a node with a valid configuration.
-func (p *process) serve(cfg config.Config, o daemon.Options) error {
-	ctx, stop := untilSignal(context.Background(), p.err)
+// serve runs a node with a valid configuration. Its warnings become lines of the log, whose form they would break.
+func (p *process) serve(l *config.Loaded, o daemon.Options) error {
+	ctx, stop := untilSignal(context.Background())
 	defer stop()
-	o.Out, o.Version = p.out, version
-	return p.start(ctx, cfg, o)
+	o.Out, o.Version, o.Warnings = p.out, version, l.Warnings
+	o.Log, o.LogTerminal = p.err, p.errTerminal
+	o.LogColours = p.variable("NO_COLOR") == "" && p.variable("TERM") != "dumb"
+	err := p.start(ctx, l.Config, o)
+	if _, logged := errors.AsType[daemon.Logged](err); logged {
+		return errPrinted(exitFailed)
+	}
+	return err
 }

@@ -72,24 +72,41 @@ func (s settings) flags() map[string]string {
 	return flags
 }
 
-// load reads file, environment and flags over the defaults. It prints warnings to standard error. Faults are a
-// usageError, which says that nothing was started.
+// load is read, and prints warnings to standard error.
 func (s settings) load(p *process, defaults config.Config) (*config.Loaded, error) {
-	l, err := config.Load(config.Input{Defaults: defaults, Environ: p.environ, Flags: s.flags(), Check: presetFaults})
-	for _, warning := range l.Warnings {
+	l, err := s.read(p, defaults)
+	if err == nil {
+		p.warn(l.Warnings)
+	}
+	return l, err
+}
+
+// warn prints warnings about the configuration.
+func (p *process) warn(warnings []string) {
+	for _, warning := range warnings {
 		fmt.Fprintf(p.err, "gavel: warning: %s\n", warning)
 	}
+}
+
+// read reads file, environment and flags over the defaults. Faults are a usageError, which says that nothing was started;
+// with them the warnings are printed.
+func (s settings) read(p *process, defaults config.Config) (*config.Loaded, error) {
+	l, err := config.Load(config.Input{Defaults: defaults, Environ: p.environ, Flags: s.flags(), Check: presetFaults})
 	if err != nil {
+		p.warn(l.Warnings)
 		return nil, usageError{fmt.Errorf("%w\ngavel: %s in the configuration; nothing was started", err, count(err))}
 	}
 	return l, nil
 }
 
-func count(err error) string {
-	if n := len(config.Faults(err)); n != 1 {
-		return strconv.Itoa(n) + " faults"
+func count(err error) string { return plural(len(config.Faults(err)), "fault") }
+
+// plural returns a number and a noun: "1 fault", "2 faults".
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
 	}
-	return "1 fault"
+	return strconv.Itoa(n) + " " + noun
 }
 
 // text is the text of a flag; kong decodes into it.

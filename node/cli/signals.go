@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -12,12 +10,9 @@ import (
 // untilSignal returns a context that the first SIGTERM or SIGINT cancels, which makes the node drain. After that the
 // signals have their usual effect again, so a second one ends the process at once: storage is crash-only, and nothing
 // acknowledged is lost by it. The caller must call the returned function when the node has stopped.
-func untilSignal(parent context.Context, log io.Writer) (context.Context, func()) {
+func untilSignal(parent context.Context) (context.Context, func()) {
 	ctx, restore := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
-	stopped := context.AfterFunc(ctx, func() {
-		restore()
-		fmt.Fprintln(log, "gavel: draining; a second signal ends the process at once")
-	})
+	stopped := context.AfterFunc(ctx, restore)
 	return ctx, func() {
 		stopped()
 		restore()

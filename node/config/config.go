@@ -70,6 +70,7 @@ type Config struct {
 	SMTP       SMTP
 	Raft       Raft
 	Disk       Disk
+	Drain      Drain
 	Log        Log
 }
 
@@ -206,6 +207,32 @@ type Disk struct {
 	Ballast Bytes `help:"Size of a file that is deleted when the disk is nearly full, so that the node can finish its writes; at most half of the reserve is used; 0: no file." placeholder:"SIZE" min:"0B" max:"16GiB"`
 }
 
+// Drain describes an orderly stop.
+type Drain struct {
+	Delay string `help:"How long a node that is stopped goes on serving while /readyz answers 503, so that load balancers send their requests to other nodes first; auto: 2s when /readyz was asked in the last minute, else 0s; at most 1m." placeholder:"DURATION"`
+}
+
+// DrainAuto is the delay of a drain that depends on whether anybody asks for the node's readiness.
+const DrainAuto = "auto"
+
+// Bounds of the delay of a drain.
+const (
+	drainDelayAuto = 2 * time.Second // Load balancers ask every second or two, and some need two answers.
+	drainDelayMax  = time.Minute
+)
+
+// Duration returns the delay, given whether /readyz was asked lately. REQUIRES: a validated configuration.
+func (d Drain) Duration(asked bool) time.Duration {
+	if d.Delay != DrainAuto {
+		fixed, _ := parseDuration(d.Delay) // Validate has checked it.
+		return fixed
+	}
+	if asked {
+		return drainDelayAuto
+	}
+	return 0
+}
+
 // Log says what the process writes to standard error.
 type Log struct {
 	Level  string `help:"Lowest level that is logged: debug, info, warn or error." placeholder:"LEVEL" oneof:"debug,info,warn,error"`
@@ -249,8 +276,9 @@ func Default() Config {
 			// A stall of 5 s and an election fit into the 10 s within which writes must succeed again after a failure.
 			Watchdog: 5 * time.Second,
 		},
-		Disk: Disk{Ballast: 64 * MiB},
-		Log:  Log{Level: "info", Format: "auto"},
+		Disk:  Disk{Ballast: 64 * MiB},
+		Drain: Drain{Delay: DrainAuto},
+		Log:   Log{Level: "info", Format: "auto"},
 	}
 }
 

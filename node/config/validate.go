@@ -34,6 +34,9 @@ func (c Config) faults() []*Fault {
 	if c.Peer.ConnectionsMax != 0 && c.Peer.ConnectionsMax < peerConnectionsMin {
 		add("peer.connections_max", "%d is less than %d: five nodes with a few groups need that many", c.Peer.ConnectionsMax, peerConnectionsMin)
 	}
+	if delay, err := parseDuration(c.Drain.Delay); c.Drain.Delay != DrainAuto && (err != nil || delay < 0 || delay > drainDelayMax) {
+		add("drain.delay", "%q is neither auto nor a duration from 0s to %s", c.Drain.Delay, durationText(drainDelayMax))
+	}
 	c.checkAddresses(add)
 	c.checkPeers(add)
 	c.checkWeb(add)

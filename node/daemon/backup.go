@@ -59,15 +59,19 @@ func RecoverQuorum(cfg config.Config) (Recovery, error) {
 	return raftstore.RecoverQuorum(offline(cfg, groups).raftConfig(groups))
 }
 
-// offline builds as much of a node as its state machines need to load the disk, without listeners or goroutines.
+// offline builds as much of a node as its state machines need to load the disk, without listeners or goroutines. It
+// logs warnings only, because the command that called it prints what it does.
 func offline(cfg config.Config, groups []uint16) *node {
+	cfg.Log.Level = "warn"
+	log, _ := newLogger(cfg.Log, standardError)
 	topology := ids.Topology{DataGroups: max(1, len(groups)-1)} // A single group holds both meta and data.
 	n := &node{
-		cfg: cfg, log: newLogger(cfg.Log), topology: topology, replicaAges: cluster.NewReplicaAges(topology, cfg.Staleness, time.Now),
+		cfg: cfg, log: log, topology: topology, replicaAges: cluster.NewReplicaAges(topology, cfg.Staleness, time.Now),
 	}
 	n.publisher = &publisher{
 		Market: market.New(randomSeed()), keys: auth.NewTable(),
 		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
+		loaded:   &n.loaded,
 	}
 	return n
 }

@@ -14,7 +14,8 @@ type banner struct {
 	manageURL  string
 	keys       *FirstKeys // The keys of a new cluster; nil on every later start.
 	keysFile   string
-	next       string // The next command to run.
+	demoKey    string // The auction key of the demo's shoppers; empty without a demo.
+	next       string // The next command to run; empty: none.
 }
 
 func (b banner) write(out io.Writer) {
@@ -28,11 +29,17 @@ func (b banner) write(out io.Writer) {
 	case b.keys != nil && b.keysFile != "":
 		line("  first keys           in %s", b.keysFile)
 	case b.keys != nil:
-		line("  auction key          %s", b.keys.Auction)
-		line("  management key       %s   (both are shown this once)", b.keys.Management)
+		line("the first keys, shown this once; paste these lines into another terminal:")
+		line("export AUCTION_KEY=%s", b.keys.Auction)
+		line("export GAVEL_MANAGE_KEY=%s", b.keys.Management)
+	case b.demoKey != "":
+		line("paste this line into another terminal; gavel keys create --kind management --data-dir %s makes a management key:", b.dataDir)
+		line("export AUCTION_KEY=%s", b.demoKey)
 	}
-	line("next:")
-	line("  %s", b.next)
+	if b.next != "" {
+		line("next:")
+		line("  %s", b.next)
+	}
 	_, _ = io.WriteString(out, text.String())
 }
 

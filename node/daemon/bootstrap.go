@@ -43,11 +43,15 @@ func (n *node) bootstrap(ctx context.Context) error {
 	err = waitUntil(ctx, func() bool {
 		return n.publisher.View().Marketplace(all[0].Ordinal) != nil && n.publisher.secrets.Load() != nil && n.replicaAges.Fresh()
 	})
-	if err == nil {
-		n.cluster.Tick(ctx)
-		n.startPacing(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := n.checkPresets(); err != nil {
+		return err
+	}
+	n.cluster.Tick(ctx)
+	n.startPacing(ctx)
+	return nil
 }
 
 // waitUntil polls a condition until it holds or ctx ends, whose error it returns.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // A single node raises the feature level of its groups by itself.
 func TestTheFeatureLevelRises(t *testing.T) {
 	cfg := testConfig(t.TempDir(), 2)
-	n, err := start(t.Context(), cfg, Options{}, newLogger(cfg.Log))
+	n, err := start(t.Context(), cfg, Options{}, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,10 +16,28 @@ import (
 
 // Options are what a caller sets besides the configuration.
 type Options struct {
-	Out     io.Writer // Receives the banner and the demo's counters.
-	Demo    *DemoOptions
-	Version string
+	Out      io.Writer // Receives the banner and the demo's counters.
+	Demo     *DemoOptions
+	Version  string
+	Warnings []string // Of the configuration; they are logged.
+
+	Log         io.Writer // Receives the log and the progress of long work; nil: standard error.
+	LogTerminal bool      // Log is a terminal.
+	LogColours  bool      // The terminal shows colours.
 }
+
+func (o *Options) logOutput() logOutput {
+	if o.Log == nil {
+		return standardError
+	}
+	return logOutput{w: o.Log, terminal: o.LogTerminal, colours: o.LogColours}
+}
+
+// Logged marks an error of Run that was logged, because the log is JSON: a plain line after it would mix two forms.
+type Logged struct{ error }
+
+// Unwrap returns the error.
+func (l Logged) Unwrap() error { return l.error }
 
 // DemoOptions are the size of the generated market and the number of simulated shoppers.
 type DemoOptions struct {
@@ -37,9 +55,25 @@ const DrainTimeout = 10 * time.Second
 // orderly stop, also when the context ends during the start. An error means that the node did not start, that a
 // listener failed, or that a part did not stop in time.
 func Run(ctx context.Context, cfg config.Config, o Options) error {
-	log := newLogger(cfg.Log)
-	n, err := start(ctx, cfg, o, log)
+	out := o.logOutput()
+	log, screen := newLogger(cfg.Log, out)
+	for _, warning := range o.Warnings {
+		log.Warn("setting_suspicious", slog.String("warning", warning))
+	}
+	err := runNode(ctx, cfg, o, log, screen)
+	screen.show("")
+	screen.release()
+	if err != nil && out.json(cfg.Log) {
+		log.Error("node_failed", slog.Any("err", err))
+		return Logged{err}
+	}
+	return err
+}
+
+func runNode(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, screen *screen) error {
+	n, err := start(ctx, cfg, o, log, screen)
 	if err != nil && ctx.Err() != nil { // The caller ended the start, which is an orderly stop.
+		log.Info("start_canceled", slog.String("second_signal", "ends the process at once"))
 		return n.stop(log)
 	}
 	if err != nil {

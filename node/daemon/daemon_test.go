@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -60,7 +61,10 @@ func testConfig(dir string, groups int) config.Config {
 // run starts a node and waits for its banner.
 func run(t *testing.T, cfg config.Config, o Options) *runningNode {
 	t.Helper()
-	out := &output{}
+	out, chosen := o.Out.(*output)
+	if !chosen {
+		out = &output{}
+	}
 	o.Out, o.Version = out, "test"
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -216,7 +220,8 @@ func TestATakenPortCreatesNoCluster(t *testing.T) {
 		}
 		cfg := testConfig(t.TempDir(), 1)
 		*taken(&cfg) = busy.Addr().String()
-		if err := Run(t.Context(), cfg, Options{Out: io.Discard}); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		err = Run(t.Context(), cfg, Options{Out: io.Discard})
+		if err == nil || !strings.Contains(err.Error(), "address already in use") || !strings.Contains(err.Error(), "-listen HOST:PORT") {
 			t.Fatalf("a start on a taken port: %v", err)
 		}
 		if err := busy.Close(); err != nil {
@@ -242,7 +247,7 @@ func TestACleanRestartRebuildsNothing(t *testing.T) {
 	r.must(200, "POST", r.auction+"/v2/events", r.keys.Auction, click("e1", r.winner()))
 	r.stop()
 
-	n, err := start(t.Context(), cfg, Options{}, newLogger(cfg.Log))
+	n, err := start(t.Context(), cfg, Options{}, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

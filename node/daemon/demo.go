@@ -17,39 +17,52 @@ import (
 // countersEvery is how often the demo prints its live counters on a terminal.
 const countersEvery = 5 * time.Second
 
-// demo fills the market, prints the banner with an auction that has winners, and runs simulated shoppers until the
-// context ends.
+// demo prints the banner, fills the market, prints calls that have winners, and runs simulated shoppers until the context
+// ends. The keys are printed before the market is filled: whoever ends a long fill has them all the same.
 func (n *node) demo(ctx context.Context, o Options) error {
 	options := demo.Options{
 		Seed: o.Demo.Seed, Products: o.Demo.Products, Vendors: o.Demo.Vendors, Campaigns: o.Demo.Campaigns,
+		Progress: func(done, total int) {
+			n.screen.show(fmt.Sprintf("filling the demo market: %d %%", 100*done/max(total, 1)))
+		},
 	}.WithDefaults()
 	first, err := n.demoMarketplace()
 	if err != nil {
 		return err
 	}
-	tenant := n.store.Tenant(first)
-	started := time.Now()
-	seeded, err := demo.Seed(ctx, tenant, options, started.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("fill the demo market: %w", err)
-	}
+	tenant, started := n.store.Tenant(first), time.Now()
 	key := n.cfg.BootstrapAuctionKey.Reveal() // In a cluster another node may have made the first keys.
 	if n.publisher.keys.Check([]byte("Bearer "+key), auth.Auction, started, new(auth.Memo)).Code != apierr.OK {
 		if key, err = demoKey(ctx, tenant, n.firstKeys); err != nil {
 			return err
 		}
 	}
-	generated := demo.Generate(options)
 	b := n.banner()
-	products := winningProducts(generated)
-	b.next = firstAuction(b.auctionURL, key, products)
+	b.demoKey, b.next = key, ""
 	b.write(o.Out)
-	_, _ = io.WriteString(o.Out, demoCalls(b, key, products))
+	n.screen.release()
+
+	seeded, err := demo.Seed(ctx, tenant, options, started.UnixMilli())
+	n.screen.show("")
+	if err != nil && ctx.Err() != nil {
+		return n.waitForEnd(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("fill the demo market: %w", err)
+	}
+	generated := demo.Generate(options)
 	if seeded {
 		_, _ = fmt.Fprintf(o.Out, "the demo market was filled in %.1f s: %d products, %d vendors, %d campaigns; %d shoppers are browsing\n",
 			time.Since(started).Seconds(), len(generated.Products), len(generated.Vendors), len(generated.Campaigns), o.Demo.Shoppers)
 	}
-	return n.runShoppers(ctx, o, demo.NewShoppers(b.auctionURL, key, generated))
+	shoppers := demo.NewShoppers(b.auctionURL, key, generated)
+	products := winningProducts(generated)
+	token, err := shoppers.FirstWinner(ctx, products)
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("run the first auction: %w", err)
+	}
+	_, _ = io.WriteString(o.Out, demoCalls(b, key, products, token))
+	return n.runShoppers(ctx, o, shoppers)
 }
 
 // demoMarketplace returns the ordinal of the marketplace that the demo fills, which is the cluster's first one.

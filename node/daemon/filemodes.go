@@ -24,9 +24,29 @@ func (n *node) restrictDirectories(context.Context) error {
 		dirs = append(dirs, n.cfg.Blob.Dir)
 	}
 	for _, dir := range dirs {
+		if err := checkWritable(dir); err != nil {
+			return err
+		}
 		if err := restrictModes(dir, n.log); err != nil {
 			return fmt.Errorf("modes of %s: %w", dir, err)
 		}
+	}
+	return nil
+}
+
+// checkWritable creates the directory when it is missing, and a file in it, which it deletes again. The error says what
+// to do.
+func checkWritable(dir string) error {
+	err := os.MkdirAll(dir, privateDir)
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(dir, "write-test-"); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the directory %s cannot be written: %w; choose another with --data-dir, or make it writable for the user of "+
+			"this process (id %d)", dir, err, os.Geteuid())
 	}
 	return nil
 }

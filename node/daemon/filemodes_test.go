@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -11,6 +12,19 @@ import (
 	"strings"
 	"testing"
 )
+
+// A data directory that cannot be written is named, with what to do, before anything else is said about it.
+func TestAnUnwritableDirectoryIsNamed(t *testing.T) {
+	cfg := testConfig(t.TempDir(), 1)
+	if err := os.WriteFile(cfg.DataDir, nil, 0o600); err != nil { // A file in its place: root could write into any directory.
+		t.Fatal(err)
+	}
+	cfg.DataDir = filepath.Join(cfg.DataDir, "deeper")
+	err := Run(t.Context(), cfg, Options{Out: io.Discard})
+	if err == nil || !strings.HasPrefix(err.Error(), "the directory "+cfg.DataDir+" cannot be written: ") || !strings.Contains(err.Error(), "--data-dir") {
+		t.Errorf("%v", err)
+	}
+}
 
 // TestModesAreRestricted: wider modes become those of the owner alone, narrower ones stay, links are not followed, and
 // the change is logged once.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -82,6 +83,28 @@ func firstKey(kind auth.Kind, preset string) (auth.Key, error) {
 		return auth.Key{}, fmt.Errorf("the value is an API key of kind %s, want kind %s", key.Kind, kind)
 	}
 	return key, nil
+}
+
+// checkPresets refuses preset keys that are no keys of the cluster. Presets count only at a cluster's first start; somebody
+// who sets others later would otherwise learn of it from clients that are answered 401.
+func (n *node) checkPresets() error {
+	for _, preset := range []struct {
+		setting, key string
+		kind         auth.Kind
+	}{
+		{"bootstrap_auction_key", n.cfg.BootstrapAuctionKey.Reveal(), auth.Auction},
+		{"bootstrap_management_key", n.cfg.BootstrapManagementKey.Reveal(), auth.Management},
+	} {
+		if preset.key == "" {
+			continue
+		}
+		if n.publisher.keys.Check([]byte("Bearer "+preset.key), preset.kind, time.Now(), new(auth.Memo)).Code == apierr.InvalidAPIKey {
+			return fmt.Errorf("%s: the cluster of %s exists already and this is none of its keys: presets count only at the first start. "+
+				"Remove the setting, or start with an empty data directory; gavel keys create makes another key",
+				preset.setting, n.cfg.DataDir)
+		}
+	}
+	return nil
 }
 
 func keyRecord(k auth.Key, marketplace uint16, name string, now int64) command.Record {

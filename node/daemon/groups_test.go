@@ -2,11 +2,15 @@ package daemon
 
 import (
 	"net"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/operator"
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
@@ -27,6 +31,26 @@ func TestAJoinerTakesTheClustersGroups(t *testing.T) {
 		if err != nil || !slices.Equal(groups, []uint16{0, 1, 2, 3}) {
 			t.Fatalf("groups %v, %v", groups, err)
 		}
+	}
+
+	// Neither of them may change anything by itself.
+	founder.stop()
+	for _, member := range []config.Config{first, second} {
+		alone := testConfig(filepath.Dir(member.DataDir), 0)
+		alone.NodeID = member.NodeID
+		err := WithStoppedNode(t.Context(), alone, "test", func(operator.Keys) error { t.Error("called"); return nil })
+		if err == nil || !strings.Contains(err.Error(), "one of 2") {
+			t.Errorf("%s: %v", member.NodeID, err)
+		}
+	}
+}
+
+// A node without a peer listener has no address, and not raft's name for it.
+func TestTheAddressOfALoneNode(t *testing.T) {
+	r := run(t, testConfig(t.TempDir(), 1), Options{})
+	status := r.must(200, "GET", r.manage+"/operator/v1/cluster", r.keys.Management, "")
+	if n := status["nodes"].([]any)[0].(map[string]any); n["address"] != "" {
+		t.Errorf("%v", n)
 	}
 }
 

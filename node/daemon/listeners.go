@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/config"
@@ -20,17 +21,26 @@ import (
 func (n *node) bindListeners(ctx context.Context) error {
 	var err error
 	if n.auctions, err = bind(ctx, n.cfg.AuctionListen); err != nil {
-		return fmt.Errorf("auction_listen: %w", err)
+		return refusedPort("auction", n.cfg.AuctionListen, err)
 	}
 	n.push("auction port", closeListener(n.auctions))
 	if n.manage, err = bind(ctx, n.cfg.ManageListen); err != nil {
-		return fmt.Errorf("manage_listen: %w", err)
+		return refusedPort("manage", n.cfg.ManageListen, err)
 	}
 	n.push("management port", closeListener(n.manage))
 	cors := newStartupCORS(n.cfg.CORS.Origins, n.cfg.Management.CORSOrigins)
-	n.startup = newStartupServer(n.log, n.cfg.PublicURL(n.manage.Addr().String()), cors, n.auctions, n.manage)
+	n.startup = newStartupServer(n.log, n.screen, n.loaded.Load, n.cfg.PublicURL(n.manage.Addr().String()), cors, n.auctions, n.manage)
 	n.push("waiting", n.startup.shutdown)
 	return nil
+}
+
+// refusedPort is the error of a listener that cannot be bound, with the flag that chooses another address.
+func refusedPort(listener, address string, err error) error {
+	advice := "choose another address with --" + listener + "-listen HOST:PORT"
+	if errors.Is(err, syscall.EADDRINUSE) {
+		advice = "another process listens there, perhaps a node that still runs: stop it, or " + advice
+	}
+	return fmt.Errorf("%s_listen: %s cannot be opened: %w; %s", listener, address, err, advice)
 }
 
 func bind(ctx context.Context, address string) (deadlineListener, error) {
@@ -63,9 +73,40 @@ func (n *node) openListeners(ctx context.Context) error {
 	n.useHugePages()
 	n.openAuctions()
 	n.startJobs()
+	n.openLocalSocket()
 	n.push("leaderships", n.drain)
 	n.opened.Store(true)
 	return nil
+}
+
+// readyzRecent is how long after a request of /readyz a load balancer is taken to use it.
+const readyzRecent = time.Minute
+
+// serveUntilUnroutable begins an orderly stop: /readyz answers 503, and both listeners go on serving for drain.delay while
+// every answer ends its connection. Load balancers stop sending requests in that time, so none meets a closed port.
+func (n *node) serveUntilUnroutable() {
+	asked := n.readyzAsked.Load()
+	delay := n.cfg.Drain.Duration(asked != 0 && time.Since(time.UnixMilli(asked)) < readyzRecent)
+	n.draining.Store(true)
+	n.stopping.Store(true)
+	if server := n.resources.auction.Load(); server != nil {
+		server.Drain()
+	}
+	n.log.Info("drain_started", slog.Duration("delay", delay), slog.Duration("timeout", DrainTimeout),
+		slog.String("second_signal", "ends the process at once"))
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case err := <-n.failed: // Nobody is served any more.
+		n.log.Error("listener_failed", slog.Any("err", err))
+	}
+}
+
+// answerReadyz returns what readiness returns, and remembers that somebody asked.
+func (n *node) answerReadyz() string {
+	n.readyzAsked.Store(time.Now().UnixMilli())
+	return n.readiness()
 }
 
 // drain makes /readyz answer 503 and transfers what this node leads while its listeners are still open: requests that
@@ -126,7 +167,7 @@ func (n *node) openManagement() error {
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 		Connections: n.resources.shares.ManageConns,
 	}, manage.Deps{
-		Core: n.core, Bodies: n.resources.bodies, Keys: n.publisher.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
+		Core: n.core, Bodies: n.resources.bodies, Keys: n.publisher.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.answerReadyz, Draining: n.stopping.Load, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
 		Audit:  n.auditLog.add,
 		Tenant: n.store.Tenant,
@@ -173,6 +214,7 @@ func (n *node) serve(ctx context.Context, o Options) error {
 		b.next = firstVendor(b.manageURL, n.firstKeys.Management)
 	}
 	b.write(o.Out)
+	n.screen.release()
 	return n.waitForEnd(ctx)
 }
 
@@ -189,7 +231,7 @@ func (n *node) waitForEnd(ctx context.Context) error {
 	case err := <-n.failed:
 		return err
 	case <-ctx.Done():
-		n.log.Info("drain_started", slog.Duration("timeout", DrainTimeout))
+		n.serveUntilUnroutable()
 		return nil
 	}
 }

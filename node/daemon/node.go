@@ -36,6 +36,7 @@ import (
 type node struct {
 	cfg         config.Config
 	log         *slog.Logger
+	screen      *screen // nil without a terminal.
 	version     string
 	resources   resources
 	topology    ids.Topology
@@ -53,9 +54,12 @@ type node struct {
 	auctions    deadlineListener
 	manage      deadlineListener
 	startup     *startupServer // Answers until the listeners serve.
+	loaded      atomic.Int64   // Campaigns that were published since the start.
 	firstKeys   *FirstKeys
 	opened      atomic.Bool // The listeners serve.
 	draining    atomic.Bool
+	stopping    atomic.Bool                           // The process was told to end: every answer ends its connection.
+	readyzAsked atomic.Int64                          // When /readyz was asked last, in Unix milliseconds; 0: never.
 	transit     atomic.Pointer[[]jobs.TransitSummary] // Result of the newest check of transfers.
 	mailCounts  mailCounts
 	failed      chan error // Receives the error of a listener that ended without being stopped.
@@ -67,8 +71,8 @@ type node struct {
 // bound first, for two reasons: until the node serves they answer that it is starting, which may take as long as its
 // peers do; and a cluster shows its first keys once, so a start must not fail on a taken port after that. When a start
 // fails, start returns the node too, so that the caller stops the parts that were started.
-func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
-	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
+func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, screen *screen) (*node, error) {
+	n := &node{cfg: cfg, log: log, screen: screen, version: o.Version, failed: make(chan error, 3)} // One for each listener and the socket.
 	for _, step := range []func(context.Context) error{
 		n.deriveLimits, n.bindListeners, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
 	} {
@@ -96,6 +100,7 @@ func (n *node) openState(ctx context.Context) error {
 		Market: view, pacer: n.newPacer(view), keys: auth.NewTable(),
 		assetURL: cmp.Or(n.cfg.Blob.PublicURL, n.cfg.PublicURL(n.cfg.ManageListen)), // A listener address with port 0 gives a wrong URL; only tests use that.
 		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
+		loaded:   &n.loaded,
 	}
 	groups := make([]uint16, 0, n.topology.DataGroups+1)
 	for _, g := range n.topology.Groups() {

@@ -104,7 +104,10 @@ func (o operations) Status(ctx context.Context) operator.Status {
 	defer cancel()
 	var all sync.WaitGroup
 	for i, m := range known.Nodes {
-		s.Nodes[i] = operator.Node{ID: m.ID, Address: m.Address, Voter: m.Voter}
+		s.Nodes[i] = operator.Node{ID: m.ID, Voter: m.Voter}
+		if raftstore.Dialable(m.Address) {
+			s.Nodes[i].Address = m.Address
+		}
 		all.Go(func() { o.askNode(ctx, &s.Nodes[i]) })
 	}
 	all.Wait()

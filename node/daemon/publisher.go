@@ -23,8 +23,9 @@ type publisher struct {
 	bytes     store.AssetBytes
 	secrets   atomic.Pointer[secrets]
 	externals externals
-	assetURL  string      // Base URL of assets.
-	onBadKey  func(error) // Called with the error of a stored API key that cannot be decoded.
+	assetURL  string        // Base URL of assets.
+	loaded    *atomic.Int64 // Counts published campaigns, for the progress of a start.
+	onBadKey  func(error)   // Called with the error of a stored API key that cannot be decoded.
 }
 
 // secrets are the cluster's secrets in the form that the event path uses.
@@ -76,6 +77,7 @@ func (f *publisher) PutCampaign(c *market.Campaign) *market.Balances {
 	if c.ExternalID != "" {
 		f.externals.put(c.Marketplace, c.ExternalID, c.ID)
 	}
+	f.loaded.Add(1)
 	balances := f.Market.PutCampaign(c)
 	f.pacer.PutCampaign(c, balances)
 	return balances

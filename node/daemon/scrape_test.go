@@ -40,7 +40,7 @@ func TestBucketsBecomeCumulative(t *testing.T) {
 	l.Total = time.Minute
 	d := durations(&l)
 	n := uint64(len(l.Buckets))
-	if d.Count != n || d.Sum != time.Minute || uint64(len(d.Cumulative)) != n-1 || d.Cumulative[l.Bound(0)] != 1 || d.Cumulative[32] != n-1 {
+	if d.Count != n || d.Sum != time.Minute || uint64(len(d.Cumulative)) != n-1 || d.Cumulative[l.Bound(0)] != 1 || d.Cumulative[50] != n-1 {
 		t.Errorf("%+v", d)
 	}
 }

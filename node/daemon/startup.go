@@ -3,11 +3,13 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +21,8 @@ import (
 const (
 	// reminderInterval is how often the log repeats what a start waits for.
 	reminderInterval = 10 * time.Second
+	// progressInterval is how often a terminal shows how far a start is.
+	progressInterval = 500 * time.Millisecond
 	// startupTimeout bounds how long a connection may take to send its request and to read the answer.
 	startupTimeout = 5 * time.Second
 	// startupConnsMax bounds the connections of each listener during the start. BOUND: each is for one short answer,
@@ -32,12 +36,15 @@ const (
 // It answers /healthz with 200, and everything else with 503 and the reason why the node is not ready.
 type startupServer struct {
 	log       *slog.Logger
-	url       string // Base URL of links in answers.
+	screen    *screen
+	loaded    func() int64 // The number of campaigns that were loaded so far.
+	url       string       // Base URL of links in answers.
 	cors      startupCORS
 	reason    atomic.Pointer[string]
 	servers   []*http.Server
 	listeners []deadlineListener
 	stop      context.CancelFunc
+	ended     sync.WaitGroup // Of logReminders.
 }
 
 // deadlineListener is a listener whose Accept can be ended with a deadline, without closing the listener.
@@ -53,12 +60,14 @@ type nonClosingListener struct{ deadlineListener }
 func (l nonClosingListener) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
 // newStartupServer starts to answer on the listeners. REQUIRES: shutdown is called.
-func newStartupServer(log *slog.Logger, url string, cors startupCORS, ports ...deadlineListener) *startupServer {
-	w := &startupServer{log: log, url: url, cors: cors, listeners: ports}
+func newStartupServer(log *slog.Logger, screen *screen, loaded func() int64, url string, cors startupCORS,
+	ports ...deadlineListener,
+) *startupServer {
+	w := &startupServer{log: log, screen: screen, loaded: loaded, url: url, cors: cors, listeners: ports}
 	w.setReason("opening the data directory")
 	var remind context.Context
 	remind, w.stop = context.WithCancel(context.Background())
-	go w.logReminders(remind)
+	w.ended.Go(func() { w.logReminders(remind) })
 	for _, p := range ports {
 		server := &http.Server{
 			Handler: w, ReadHeaderTimeout: startupTimeout, ReadTimeout: startupTimeout, WriteTimeout: startupTimeout,
@@ -83,16 +92,29 @@ func (w *startupServer) setReason(reason string) {
 }
 
 func (w *startupServer) logReminders(ctx context.Context) {
-	ticker := time.NewTicker(reminderInterval)
+	ticker, shown := time.NewTicker(reminderInterval), time.NewTicker(progressInterval)
 	defer ticker.Stop()
+	defer shown.Stop()
+	began := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 			w.log.Info("start_still_waiting", slog.String("reason", *w.reason.Load()))
+		case <-shown.C:
+			w.screen.show(w.progress(time.Since(began)))
 		}
 	}
+}
+
+// progress returns what a terminal shows during the start.
+func (w *startupServer) progress(since time.Duration) string {
+	text := *w.reason.Load()
+	if n := w.loaded(); n > 0 {
+		text += fmt.Sprintf(", %d campaigns loaded", n)
+	}
+	return fmt.Sprintf("%s (%.0f s)", text, since.Seconds())
 }
 
 // ServeHTTP answers one request, with the header fields that every answer of the node has.
@@ -120,6 +142,8 @@ func (w *startupServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // shutdown waits for open requests and resets the listeners, so that the real servers can use them.
 func (w *startupServer) shutdown(ctx context.Context) error {
 	w.stop()
+	w.ended.Wait()
+	w.screen.show("")
 	var failed []error
 	for i, s := range w.servers {
 		failed = append(failed, s.Shutdown(ctx), w.listeners[i].SetDeadline(time.Time{}))

@@ -26,6 +26,10 @@ type Options struct {
 	Vendors   int    // 500.
 	Campaigns int    // 2,000.
 	Shoppers  int    // 40; negative: none.
+
+	// Progress is called after each write of Seed with the number of writes that are done, and of all. It may be called at
+	// the same time from several goroutines. [not called]
+	Progress func(done, total int)
 }
 
 // WithDefaults sets zero members to their defaults.
@@ -77,6 +81,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	}
 	m := Generate(o)
 	m.setTimes(nowMillis)
+	written := o.counter((len(m.Products)+seedBatch-1)/seedBatch + len(m.Deposits) + len(m.Campaigns) + len(m.Ads.Campaigns))
 	// named returns a context with an idempotency key that depends only on the options and the item.
 	named := func(kind string, i int) context.Context {
 		name := fmt.Appendf(nil, "gavel demo %d: %d %d %d %s %d", o.Seed, o.Products, o.Vendors, o.Campaigns, kind, i)
@@ -85,7 +90,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	if err := t.PutCategories(ctx, m.Categories); err != nil {
 		return false, fmt.Errorf("write categories: %w", err)
 	}
-	if err := inBatches(m.Products, func(part []market.Product) error { return t.PutProducts(ctx, part) }); err != nil {
+	if err := inBatches(m.Products, func(part []market.Product) error { return written(t.PutProducts(ctx, part)) }); err != nil {
 		return false, fmt.Errorf("write products: %w", err)
 	}
 	err = inParallel(len(m.Deposits), func(i int) error {
@@ -93,7 +98,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 		if _, err := t.Adjust(named("deposit", i), d.VendorID, ids.UUID{}, d.Amount, false, "opening deposit"); err != nil {
 			return fmt.Errorf("fund vendor %s: %w", d.VendorID, err)
 		}
-		return nil
+		return written(nil)
 	})
 	if err != nil {
 		return false, err
@@ -102,17 +107,28 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	for _, v := range m.Vendors {
 		s.coming[v.ID] = v
 	}
-	err = inParallel(len(m.Campaigns), func(i int) error { return s.create(named("campaign", i), &m.Campaigns[i]) })
+	err = inParallel(len(m.Campaigns), func(i int) error { return written(s.create(named("campaign", i), &m.Campaigns[i])) })
 	if err != nil {
 		return false, err
 	}
-	if err := seedAds(s, &m.Ads, named); err != nil {
+	if err := seedAds(s, &m.Ads, named, written); err != nil {
 		return false, err
 	}
 	if err := inBatches(m.Vendors, func(part []market.Vendor) error { return t.PutVendors(ctx, part) }); err != nil {
 		return false, fmt.Errorf("write vendors: %w", err)
 	}
 	return true, nil
+}
+
+// counter returns a function that counts a write unless it failed, reports the progress, and returns the write's error.
+func (o Options) counter(total int) func(error) error {
+	var done atomic.Int64
+	return func(err error) error {
+		if err == nil && o.Progress != nil {
+			o.Progress(int(done.Add(1)), total)
+		}
+		return err
+	}
 }
 
 // sellers is a target in which the vendors of the market exist already: they are written last, and their campaigns
@@ -141,7 +157,7 @@ func (s sellers) create(ctx context.Context, c *Campaign) error {
 
 // seedAds writes the slots, creatives and campaigns beside the listings. What an earlier start has written is found by
 // its idempotency key.
-func seedAds(t sellers, a *Ads, named func(kind string, i int) context.Context) (err error) {
+func seedAds(t sellers, a *Ads, named func(kind string, i int) context.Context, written func(error) error) (err error) {
 	if a.Slots, err = t.CreateSlots(named("slots", 0), a.Slots); err != nil {
 		return fmt.Errorf("create banner slots: %w", err)
 	}
@@ -169,7 +185,7 @@ func seedAds(t sellers, a *Ads, named func(kind string, i int) context.Context) 
 		return fmt.Errorf("write hotels and flights: %w", err)
 	}
 	for i := range a.Campaigns {
-		if err = t.create(named("ads", i), &a.Campaigns[i]); err != nil {
+		if err = written(t.create(named("ads", i), &a.Campaigns[i])); err != nil {
 			return err
 		}
 	}

@@ -64,6 +64,22 @@ func (s *Shoppers) Run(ctx context.Context, n int, seed uint64) {
 	all.Wait()
 }
 
+// FirstWinner runs a listings auction among products and returns the token of its first winner, or "" when nothing won.
+func (s *Shoppers) FirstWinner(ctx context.Context, products []string) (string, error) {
+	var got auctionAnswer
+	auction := map[string]any{"type": "listings", "slots": 1, "products": map[string]any{"ids": products}}
+	v := visitor{Shoppers: s}
+	if err := v.post(ctx, "/v2/auctions", map[string]any{"auctions": []any{auction}}, &got); err != nil {
+		return "", err
+	}
+	for _, result := range got.Results {
+		for _, w := range result.Winners {
+			return w.ResolvedBidID, nil
+		}
+	}
+	return "", nil
+}
+
 type visitor struct {
 	*Shoppers
 	rng *rand.Rand

@@ -153,7 +153,7 @@ func (c *fastPathConn) becomeIdle() bool {
 	c.buf.from, c.buf.to = 0, 0
 	c.state.Store(stateIdle)
 	c.slot.End()
-	return !c.s.pool.stopping.Load() // stop sets stopping first and closes idle connections then, so none is missed.
+	return c.s.pool.phase.Load() < phaseStopping // stop sets the phase first and closes idle connections then, so none is missed.
 }
 
 // await waits for the first bytes of a request until the idle timeout.

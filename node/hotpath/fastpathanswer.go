@@ -23,7 +23,7 @@ func (c *fastPathConn) answer(r *plainRequest) (keepOpen bool) {
 		c.authenticated = true
 		c.slot.Authenticated()
 	}
-	keepOpen = !c.s.pool.stopping.Load()
+	keepOpen = c.s.pool.phase.Load() == phaseServing
 	c.buf.append(sc, c.last, c.s.http.NoDefaultDate, keepOpen)
 	sc.Release(sc.Took())
 	return keepOpen

@@ -9,12 +9,19 @@ import (
 // pool of their buffers.
 type fastPathPool struct {
 	buffers    sync.Pool // It holds *fastPathBuffer.
-	stopping   atomic.Bool
+	phase      atomic.Uint32
 	incomplete atomic.Int64 // The number of connections that have a buffer for an incomplete request.
 
 	mu  sync.Mutex
 	all map[*fastPathConn]struct{}
 }
+
+// The phases of a server. They only grow.
+const (
+	phaseServing  uint32 = iota
+	phaseDraining        // Every answer ends its connection; idle connections stay open.
+	phaseStopping        // Idle connections are closed, too.
+)
 
 func (l *fastPathPool) add(c *fastPathConn) {
 	l.mu.Lock()
@@ -33,7 +40,7 @@ func (l *fastPathPool) remove(c *fastPathConn) {
 
 // stop closes the idle connections. Each of the others closes itself after the request that it is answering.
 func (l *fastPathPool) stop() {
-	l.stopping.Store(true)
+	l.phase.Store(phaseStopping)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.all {

@@ -177,6 +177,11 @@ func connState(c net.Conn, state fasthttp.ConnState) {
 // ServeConn serves one connection until it ends.
 func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(s.wrap(c)) }
 
+// Drain makes every further answer end its connection, with Connection: close. Connections are accepted and requests
+// answered as before: a client that gets such an answer opens its next connection, and a load balancer that knows that the
+// node stops opens it to another node. Idle connections stay open, because a request may be on its way on them.
+func (s *Server) Drain() { s.pool.phase.CompareAndSwap(phaseServing, phaseDraining) }
+
 // Shutdown stops listening, waits until every request that has begun is answered, closes the connections and returns. If ctx
 // ends before that, it returns the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -216,6 +221,9 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time) {
 	}
 	if body.outcome != bodyRead {
 		s.closeUnread(ctx)
+	}
+	if s.pool.phase.Load() != phaseServing {
+		ctx.SetConnectionClose()
 	}
 	if l, ok := ctx.Conn().(*fastPathConn); ok && sc.Authenticated() {
 		l.slot.Authenticated()

@@ -293,6 +293,35 @@ func TestSurplusConnectionsAreToldInJSON(t *testing.T) {
 
 const pageviewBody = `{"pageviews":[{"id":"1","occurredAt":"2020-01-01T00:00:00Z","opaqueUserId":"u","page":{"type":"home"}}]}`
 
+// A draining server answers, accepts, and ends each connection with its next answer; it closes none that is idle.
+func TestDrainEndsConnectionsAfterTheirAnswers(t *testing.T) {
+	for name, change := range map[string]func(*hotpath.Options){"fast path": nil, "fasthttp": func(o *hotpath.Options) { o.WithoutFastPath = true }} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t, change)
+			request := d.post(d.AuctionKey, "/v2/auctions", `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p1"]}}]}`)
+			ask := func(c net.Conn, want bool) {
+				t.Helper()
+				_, _ = io.WriteString(c, request)
+				answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil || answer.StatusCode != http.StatusCreated || answer.Close != want {
+					t.Fatalf("%+v, %v", answer, err)
+				}
+			}
+			kept, idle := d.dial(t), d.dial(t)
+			ask(kept, false)
+			ask(idle, false)
+			d.server.Drain()
+			time.Sleep(20 * time.Millisecond) // An idle connection would be closed by now.
+			ask(kept, true)
+			ask(d.dial(t), true) // Connections are still accepted.
+			ask(idle, true)
+			if n, err := idle.Read(make([]byte, 1)); n != 0 || err == nil {
+				t.Errorf("the connection stays open after its answer: %d, %v", n, err)
+			}
+		})
+	}
+}
+
 // TestShutdownLosesNothing checks that Shutdown waits for the answer of an events request that waits for its commit, and that
 // no new connection is accepted meanwhile.
 func TestShutdownLosesNothing(t *testing.T) {

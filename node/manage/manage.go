@@ -75,6 +75,8 @@ type Deps struct {
 	OperatorRoutes []string
 	// Ready returns the empty string when the node is ready, else the reason why it is not, for GET /readyz.
 	Ready func() string
+	// Draining reports whether the node is about to stop: every answer ends its connection then. It may be nil.
+	Draining func() bool
 	// Notes returns remarks of a node that is ready, for GET /readyz. It may be nil.
 	Notes func() []string
 	Now   func() time.Time

@@ -45,6 +45,9 @@ func (s *Server) HTTP() *http.Server {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer drain(w, r)
+	if s.deps.Draining != nil && s.deps.Draining() {
+		w.Header().Set("Connection", "close")
+	}
 	if serving.IsV2([]byte(r.RequestURI)) {
 		s.v2(w, r)
 		return

@@ -13,7 +13,7 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		s.Request(0, 0, 20*time.Microsecond)
 		s.Auctions(5, 3, lost)
-		s.Event(0, 1, 250, 50)
+		s.Event(0, 1, "EUR", 250, 50)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -8,21 +8,24 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Durations are counted in the buckets of a native Prometheus histogram of schema 3: eight buckets per power of two,
-// each at most 9 % wide, from 1 µs to 64 s. An observation adds to one word. At a scrape the same words become a native
-// histogram, and a classic one whose bounds are the powers of two; both are exact.
+// Durations are counted so that one observation adds to one word, and a scrape derives two histograms from the words,
+// both exact: a native one of schema 3, with eight buckets per power of two, each at most 9 % wide, from 1 µs to 64 s;
+// and a classic one with the bounds 1, 2, 5, 10 … µs up to 50 s, which people read. A word therefore counts the durations
+// between two neighbours among the bounds of both: a native bucket that contains a classic bound has two words.
 const (
 	schema      = 3
 	perOctave   = 1 << schema
 	octaveFirst = -20 // 2^-20 s = 0.95 µs: durations up to it are in the zero bucket.
 	octaveLast  = 6   // 2^6 s = 64 s: longer durations are in the last bucket.
 
-	bucketWords    = (octaveLast-octaveFirst)*perOctave + 1 // The zero bucket is first.
-	sumWord        = bucketWords                            // Sum of all durations, in nanoseconds.
+	nativeBuckets  = (octaveLast-octaveFirst)*perOctave + 1 // The zero bucket is first.
+	classicBuckets = 24                                     // Three bounds in each of eight decades.
+	bucketWords    = nativeBuckets + classicBuckets
+	sumWord        = bucketWords // Sum of all durations, in nanoseconds.
 	histogramWords = bucketWords + 1
 )
 
-// bounds are the upper bounds of the buckets of one octave, as fractions of its upper end, in [0.5, 1).
+// bounds are the upper bounds of the native buckets of one octave, as fractions of its upper end, in [0.5, 1).
 var bounds = func() (b [perOctave]float64) {
 	for i := range b {
 		b[i] = math.Exp2(float64(i)/perOctave) / 2
@@ -30,8 +33,43 @@ var bounds = func() (b [perOctave]float64) {
 	return b
 }()
 
-// bucketOf returns the index of the word that counts a duration.
-func bucketOf(d time.Duration) int {
+// classicBounds are the bounds of the classic histogram.
+var classicBounds = func() (b [classicBuckets]time.Duration) {
+	unit := time.Microsecond
+	for i := 0; i < classicBuckets; i += 3 {
+		b[i], b[i+1], b[i+2] = unit, 2*unit, 5*unit
+		unit *= 10
+	}
+	return b
+}()
+
+// nativeBucket is where a native bucket is counted: up to split in the word first, above it in the word after it. A
+// bucket without a classic bound has an infinite split.
+type nativeBucket struct {
+	first int32
+	split time.Duration
+}
+
+var nativeWords = func() (all [nativeBuckets]nativeBucket) {
+	for i := range all {
+		all[i] = nativeBucket{split: math.MaxInt64}
+	}
+	for _, bound := range classicBounds {
+		all[nativeBucketOf(bound)].split = bound
+	}
+	word := int32(0)
+	for i := range all {
+		all[i].first = word
+		word++
+		if all[i].split != math.MaxInt64 {
+			word++
+		}
+	}
+	return all
+}()
+
+// nativeBucketOf returns the index of the native bucket that a duration belongs to.
+func nativeBucketOf(d time.Duration) int {
 	fraction, exponent := math.Frexp(float64(d) * 1e-9)
 	if d <= 0 || exponent <= octaveFirst {
 		return 0
@@ -42,7 +80,16 @@ func bucketOf(d time.Duration) int {
 			within++
 		}
 	}
-	return min((exponent-1-octaveFirst)*perOctave+within, bucketWords-1)
+	return min((exponent-1-octaveFirst)*perOctave+within, nativeBuckets-1)
+}
+
+// bucketOf returns the index of the word that counts a duration.
+func bucketOf(d time.Duration) int {
+	b := &nativeWords[nativeBucketOf(d)]
+	if d > b.split {
+		return int(b.first) + 1
+	}
+	return int(b.first)
 }
 
 // histogram is one duration metric in both forms. The exposition formats of Prometheus carry both in one message, but
@@ -53,20 +100,21 @@ type histogram struct{ native, classic prometheus.Metric }
 func newHistogram(desc *prometheus.Desc, words func(i int) uint64, created time.Time, labels ...string) histogram {
 	var count uint64
 	positive := make(map[int]int64)
-	cumulative := make(map[float64]uint64, octaveLast-octaveFirst+1)
+	cumulative := make(map[float64]uint64, classicBuckets)
 	zero := words(0)
-	count += zero
-	cumulative[math.Exp2(octaveFirst)] = count
-	for i := 1; i < bucketWords; i++ {
-		if n := words(i); n > 0 {
-			positive[i+octaveFirst*perOctave] = int64(n) // A count of requests.
-			count += n
+	for i := range nativeWords {
+		b := &nativeWords[i]
+		n := words(int(b.first))
+		count += n
+		if b.split != math.MaxInt64 {
+			cumulative[b.split.Seconds()] = count
+			above := words(int(b.first) + 1)
+			count, n = count+above, n+above
 		}
-		if i%perOctave == 0 {
-			cumulative[math.Exp2(float64(octaveFirst+i/perOctave))] = count
+		if n > 0 && i > 0 {
+			positive[i+octaveFirst*perOctave] = int64(n) // A count of requests.
 		}
 	}
-	delete(cumulative, math.Exp2(octaveLast)) // The last bucket holds larger durations as well, so only +Inf is exact.
 	seconds := float64(words(sumWord)) / 1e9
 	return histogram{
 		native: prometheus.MustNewConstNativeHistogram(desc, count, seconds, positive, nil, zero, schema,

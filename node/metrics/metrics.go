@@ -3,7 +3,7 @@
 //
 // No label carries an id, a name or any other text of a client: label values come from tables of this program, so the
 // number of series is fixed when it is built. What an operator numbers or names is bounded, too: groups and members by
-// the size of a cluster, marketplaces by the collectors. The packages that own the label values (operations, error codes,
+// the size of a cluster, marketplaces by the collectors, currencies by currenciesMax. The packages that own the label values (operations, error codes,
 // loss reasons, event outcomes) pass them as a Vocabulary; this package imports none of them.
 package metrics
 
@@ -64,7 +64,7 @@ func New(v Vocabulary, successStatus []string) *Metrics {
 // SetBuild reports the version of the binary. It may be called once.
 func (m *Metrics) SetBuild(version string) {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "gavel_build_info", Help: "Always 1; the labels are the version of the binary and that of Go.",
+		Name: "gavel_build_info", Help: "Always 1; the labels are the version of the gavel binary and the version of Go that built it.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
@@ -99,6 +99,9 @@ type management struct {
 	seconds  *prometheus.HistogramVec
 }
 
+// managementBounds are the bounds in seconds of the durations of management requests.
+var managementBounds = []float64{.000_5, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 20}
+
 func newManagement() management {
 	return management{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -106,7 +109,7 @@ func newManagement() management {
 		}, managementRequests.labels),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: managementSeconds.name, Help: managementSeconds.help,
-			Buckets:                     prometheus.ExponentialBuckets(0.000_5, 2, 14),
+			Buckets:                     managementBounds,
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
 		}, managementSeconds.labels),
 	}

@@ -1,10 +1,12 @@
 package metrics_test
 
 import (
+	"fmt"
 	"math"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -55,8 +57,9 @@ func TestCountersAddUpOverStripes(t *testing.T) {
 				s.Request(1, 1, time.Millisecond)
 				s.Request(1, 2, time.Millisecond)
 				s.Auctions(5, 3, []uint32{0, 7})
-				s.Event(0, 1, 250, 0)
-				s.Event(0, 0, 0, 50)
+				s.Event(0, 1, "EUR", 250, 0)
+				s.Event(0, 0, "EUR", 0, 50)
+				s.Event(0, 1, "JPY", 7, 3)
 			}
 			s.Unauthorized()
 			s.Forbidden()
@@ -73,35 +76,57 @@ func TestCountersAddUpOverStripes(t *testing.T) {
 		`gavel_errors_total{code="invalid_json",status="400"} 2000`,
 		`gavel_auctions_total 10000`, `gavel_winners_total 6000`,
 		`gavel_losses_total{reason="inactive"} 0`, `gavel_losses_total{reason="budget"} 14000`,
-		`gavel_events_total{kind="clicks",outcome="charged"} 2000`,
+		`gavel_events_total{kind="clicks",outcome="charged"} 4000`,
 		`gavel_events_total{kind="clicks",outcome="counted"} 2000`,
-		`gavel_charged_micros_total 500000`, `gavel_clipped_micros_total 100000`,
+		`gavel_charged_micros_total{currency="EUR"} 500000`, `gavel_clipped_micros_total{currency="EUR"} 100000`,
+		`gavel_charged_micros_total{currency="JPY"} 14000`, `gavel_clipped_micros_total{currency="JPY"} 6000`,
 		`gavel_key_check_failures_total{status="401"} 200`, `gavel_key_check_failures_total{status="403"} 200`,
 		`gavel_panics_total 200`, `gavel_framing_refusals_total 200`,
 	)
 }
 
-// The classic buckets of a scrape are cumulative and exact at their bounds, which are powers of two.
+// Currencies beyond the bound are counted together, and no money is lost.
+func TestCurrenciesAreBounded(t *testing.T) {
+	m := newMetrics()
+	s := m.Stripe()
+	for i := range 100 {
+		s.Event(0, 1, fmt.Sprintf("X%02d", i), 1, 0)
+	}
+	text := scrape(t, m)
+	wantLines(t, text, `gavel_charged_micros_total{currency="X30"} 1`, `gavel_charged_micros_total{currency="other"} 69`)
+	if n := strings.Count(text, "gavel_charged_micros_total{"); n != 32 {
+		t.Errorf("%d series", n)
+	}
+}
+
+// The classic buckets of a scrape are cumulative and exact at their bounds: 1, 2 and 5 in each decade from 1 µs to 50 s.
 func TestClassicBuckets(t *testing.T) {
 	m := newMetrics()
 	s := m.Stripe()
 	for _, d := range []time.Duration{
-		-1, 0, 900, // At most 2^-20 s = 953.67 ns.
-		time.Second / 1024, time.Second/1024 + 1, // 2^-10 s and just above.
-		time.Second, time.Second + 1, time.Hour,
+		-1, 0, 900, 1000, // At most 1 µs.
+		1001, 2000, 2001, // Just above, 2 µs, just above.
+		20 * time.Millisecond, 20*time.Millisecond + 1,
+		time.Second, time.Second + 1, 50 * time.Second, 50*time.Second + 1, time.Hour,
 	} {
 		s.Request(0, 0, d)
 	}
-	bucket := func(exponent int) string {
-		return `gavel_request_seconds_bucket{operation="auctions",le="` + strconv.FormatFloat(math.Exp2(float64(exponent)), 'g', -1, 64) + `"}`
+	bucket := func(bound string) string {
+		return `gavel_request_seconds_bucket{operation="auctions",le="` + bound + `"}`
 	}
-	wantLines(t, scrape(t, m),
-		bucket(-20)+" 3", bucket(-11)+" 3", bucket(-10)+" 4", bucket(-9)+" 5", bucket(-1)+" 5",
-		bucket(0)+" 6", bucket(1)+" 7", bucket(5)+" 7",
-		`gavel_request_seconds_bucket{operation="auctions",le="+Inf"} 8`,
-		`gavel_request_seconds_count{operation="auctions"} 8`,
+	text := scrape(t, m)
+	wantLines(t, text,
+		bucket("1e-06")+" 4", bucket("2e-06")+" 6", bucket("5e-06")+" 7", bucket("0.01")+" 7", bucket("0.02")+" 8", bucket("0.05")+" 9",
+		bucket("0.5")+" 9", bucket("1")+" 10", bucket("2")+" 11", bucket("20")+" 11", bucket("50")+" 12", bucket("+Inf")+" 14",
+		`gavel_request_seconds_count{operation="auctions"} 14`,
 		`gavel_request_seconds_count{operation="events"} 0`,
 	)
+	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
+	for _, found := range regexp.MustCompile(`_bucket{[^}]*le="([^"]+)"`).FindAllStringSubmatch(scrape(t, m), -1) {
+		if !regexp.MustCompile(`^(\+Inf|0?\.?0*[125]0*|[125]e-0[1-9])$`).MatchString(found[1]) {
+			t.Errorf("%s: the bound is not 1, 2 or 5 of a decade", found[0])
+		}
+	}
 }
 
 // The native buckets hold every duration between their bounds: bucket i of schema 3 ends at 2^(i/8) seconds.
@@ -217,15 +242,20 @@ func TestNodeMetrics(t *testing.T) {
 	)
 }
 
-// The names of counters, and only of counters, end with _total, and every help is a sentence.
-func TestConventions(t *testing.T) {
+// everyFamily returns all metrics of the program.
+func everyFamily(t *testing.T) []*dto.MetricFamily {
+	t.Helper()
 	m := newMetrics()
+	m.SetBuild("v1")
+	s := m.Stripe()
+	s.Event(0, 1, "EUR", 1, 1)
+	s.Request(0, 1, 1)
 	m.OnScrape(func() metrics.Node {
 		return metrics.Node{
 			Groups:    []metrics.Group{{OldestEntry: 1, Peers: make([]metrics.Peer, 1)}},
 			Databases: make([]metrics.Database, 1), Peers: metrics.Peers{Rejects: make([]metrics.Reject, 1)},
 			Disk: metrics.Disk{Watched: true}, Transit: make([]metrics.Transit, 1), Mails: &metrics.Mails{},
-			Background: make([]metrics.Background, 1),
+			Background: make([]metrics.Background, 1), Listeners: make([]metrics.Listener, 1),
 		}
 	})
 	m.ManagementRequest("x", "200", 0)
@@ -233,8 +263,14 @@ func TestConventions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return families
+}
+
+// The names of counters, and only of counters, end with _total. Every help is a sentence that can be read without the
+// name: it says what is counted, and in which unit.
+func TestConventions(t *testing.T) {
 	ours := 0
-	for _, f := range families {
+	for _, f := range everyFamily(t) {
 		if !strings.HasPrefix(f.GetName(), "gavel_") {
 			continue
 		}
@@ -242,11 +278,55 @@ func TestConventions(t *testing.T) {
 		if counter := f.GetType() == dto.MetricType_COUNTER; counter != strings.HasSuffix(f.GetName(), "_total") {
 			t.Errorf("%s is a %v", f.GetName(), f.GetType())
 		}
-		if !strings.HasSuffix(f.GetHelp(), ".") {
-			t.Errorf("%s: %q is not a sentence", f.GetName(), f.GetHelp())
+		if !strings.HasSuffix(f.GetHelp(), ".") || len(strings.Fields(f.GetHelp())) < 7 {
+			t.Errorf("%s: %q is not a sentence that stands alone", f.GetName(), f.GetHelp())
+		}
+		for suffix, unit := range map[string]string{"_seconds": "Seconds ", "_bytes": "bytes ", "_micros": "millionths of the major unit"} {
+			name := strings.TrimSuffix(f.GetName(), "_total")
+			if strings.HasSuffix(name, suffix) && !strings.Contains(strings.Replace(f.GetHelp(), "Bytes", "bytes", 1), unit) {
+				t.Errorf("%s: %q does not name the unit", f.GetName(), f.GetHelp())
+			}
+		}
+		for _, label := range f.GetMetric()[0].GetLabel() {
+			if name := label.GetName(); strings.HasPrefix(name, "go") || name == "le" {
+				continue
+			} else if !strings.Contains(f.GetHelp(), name) && !strings.Contains(f.GetHelp(), map[string]string{"code": "errCode"}[name]) {
+				t.Errorf("%s: %q does not explain the label %s", f.GetName(), f.GetHelp(), name)
+			}
 		}
 	}
 	if ours < 75 {
 		t.Errorf("only %d metrics", ours)
+	}
+}
+
+// The runbook and the README name only metrics and labels that exist.
+func TestDocumentsNameExistingMetrics(t *testing.T) {
+	labels := map[string]map[string]bool{}
+	for _, f := range everyFamily(t) {
+		labels[f.GetName()] = map[string]bool{}
+		for _, label := range f.GetMetric()[0].GetLabel() {
+			labels[f.GetName()][label.GetName()] = true
+		}
+	}
+	named := 0
+	for _, document := range []string{"../operator/RUNBOOK.md", "../../README.md", "../DESIGN.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`\b(gavel_[a-z0-9_]+)(?:\{([a-z]+)=)?`).FindAllSubmatch(text, -1) {
+			name, label := string(found[1]), string(found[2])
+			if strings.HasPrefix(name, "gavel_auc") || strings.HasPrefix(name, "gavel_mgt") {
+				continue // The beginning of a key.
+			}
+			named++
+			if labels[name] == nil || label != "" && !labels[name][label] {
+				t.Errorf("%s names %s, which does not exist", document, found[0])
+			}
+		}
+	}
+	if named < 25 {
+		t.Errorf("only %d names were found", named)
 	}
 }

@@ -26,8 +26,12 @@ type layout struct {
 	seconds  int // [operation][histogram words]
 	reasons  int // [reason]
 	events   int // [kind][outcome]
+	charged  int // [slot of the currency]
+	clipped  int // [slot of the currency]
 	singles  int // [single]
 	size     int
+
+	currencies *currencies
 }
 
 // single is a counter without labels, or with a label that has few fixed values.
@@ -36,8 +40,6 @@ type single int
 const (
 	auctionsSingle single = iota
 	winnersSingle
-	chargedSingle
-	clippedSingle
 	panicsSingle
 	framesSingle
 	unauthorizedSingle
@@ -48,7 +50,7 @@ const (
 const wordsPerLine = 8
 
 func newLayout(v Vocabulary) layout {
-	l := layout{v: v}
+	l := layout{v: v, currencies: newCurrencies()}
 	reserve := func(n int) (start int) {
 		start = l.size
 		l.size = (l.size + n + wordsPerLine - 1) / wordsPerLine * wordsPerLine
@@ -59,6 +61,8 @@ func newLayout(v Vocabulary) layout {
 	l.requests = reserve(len(v.Operations) * len(v.Codes))
 	l.seconds = reserve(len(v.Operations) * histogramWords)
 	l.events = reserve(len(v.EventKinds) * len(v.Outcomes))
+	l.charged = reserve(currenciesMax)
+	l.clipped = reserve(currenciesMax)
 	return l
 }
 
@@ -93,15 +97,16 @@ func (s *Stripe) Auctions(auctions, winners int, lost []uint32) {
 	}
 }
 
-// Event counts one committed event and its money, in micro-units.
-func (s *Stripe) Event(kind, outcome int, chargedMicros, clippedMicros int64) {
+// Event counts one committed event and its money, in micro-units of a currency. REQUIRES: currency is a code that a
+// marketplace has been given by an operator.
+func (s *Stripe) Event(kind, outcome int, currency string, chargedMicros, clippedMicros int64) {
 	s.words[s.l.events+kind*len(s.l.v.Outcomes)+outcome].Add(1)
-	if chargedMicros > 0 {
-		s.add(chargedSingle, uint64(chargedMicros))
+	if chargedMicros <= 0 && clippedMicros <= 0 {
+		return
 	}
-	if clippedMicros > 0 {
-		s.add(clippedSingle, uint64(clippedMicros))
-	}
+	slot := s.l.currencies.slot(currency)
+	s.words[s.l.charged+slot].Add(uint64(max(chargedMicros, 0))) // Not negative.
+	s.words[s.l.clipped+slot].Add(uint64(max(clippedMicros, 0)))
 }
 
 // Unauthorized counts a request without a valid key.

@@ -13,12 +13,12 @@ var (
 	lossesDesc   = lossesTotal.desc()
 	eventsDesc   = eventsTotal.desc()
 	keysDesc     = keyFailures.desc()
+	chargedDesc  = chargedMicros.desc()
+	clippedDesc  = clippedMicros.desc()
 
 	singleDescs = map[single]*prometheus.Desc{
 		auctionsSingle: auctionsTotal.desc(),
 		winnersSingle:  winnersTotal.desc(),
-		chargedSingle:  chargedMicros.desc(),
-		clippedSingle:  clippedMicros.desc(),
 		panicsSingle:   panicsTotal.desc(),
 		framesSingle:   refusedFrames.desc(),
 	}
@@ -26,7 +26,7 @@ var (
 
 // Describe sends the descriptions of all metrics of traffic.
 func (t *traffic) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{requestsDesc, errorsDesc, secondsDesc, lossesDesc, eventsDesc, keysDesc} {
+	for _, d := range []*prometheus.Desc{requestsDesc, errorsDesc, secondsDesc, lossesDesc, eventsDesc, keysDesc, chargedDesc, clippedDesc} {
 		to <- d
 	}
 	for _, d := range singleDescs {
@@ -50,6 +50,14 @@ func (t *traffic) Collect(to chan<- prometheus.Metric) {
 		for o, outcome := range l.v.Outcomes {
 			to <- counter(eventsDesc, t.sum(l.events+k*len(l.v.Outcomes)+o), kind, outcome)
 		}
+	}
+	for currency, slot := range l.currencies.all() {
+		charged, clipped := t.sum(l.charged+slot), t.sum(l.clipped+slot)
+		if slot == otherSlot && charged+clipped == 0 {
+			continue
+		}
+		to <- counter(chargedDesc, charged, currency)
+		to <- counter(clippedDesc, clipped, currency)
 	}
 	for op, operation := range l.v.Operations {
 		start := l.seconds + op*histogramWords

@@ -155,7 +155,7 @@ func New(t testing.TB, o Options) *Node {
 		"serve", "--data-dir", n.dir, "--auction-listen", listen(0), "--manage-listen", listen(1), "--peer-listen", listen(2),
 		"--node-id", "n1",
 	}, o.Args...)
-	n.env = append(ownEnvironment(), o.Env...)
+	n.env = append(append(ownEnvironment(), "GAVEL_DRAIN_DELAY=0s"), o.Env...) // No load balancer asks /readyz, only WaitReady.
 	if o.Keys == nil {
 		n.args = append(n.args, "--keys-file", keys)
 	} else {

@@ -29,7 +29,7 @@ type Status struct {
 // Node is a member of the cluster.
 type Node struct {
 	ID        string `json:"id"`
-	Address   string `json:"address"` // HOST:PORT of its peer listener.
+	Address   string `json:"address"` // HOST:PORT of its peer listener; empty for a node without one, which has no peers.
 	Voter     bool   `json:"voter"`
 	Reachable bool   `json:"reachable"` // It answered within StatusTimeout.
 	Error     string `json:"error,omitempty"`

@@ -123,7 +123,7 @@ func TestTheTableListsWarnings(t *testing.T) {
 	}
 	for _, want := range []string{
 		"cluster 00c0ffee, seen by n1", "n1    10.0.0.1:7400  voter    ready        0    2      5.0 GiB LOW  v1",
-		"n2    10.0.0.2:7400  learner  unreachable", "n1: 99, 12 ms; n2: 99, 0 ms",
+		"n2    10.0.0.2:7400  learner  unreachable  -    0      -            -", "n1: 99, 12 ms; n2: 99, 0 ms",
 		"WARNING: n2 does not answer: connection refused", "WARNING: n1 has less free disk space than its reserve and refuses writes",
 		"WARNING: group 2 has no leader", "WARNING: group 1: the states of n2 and n1 differ at entry 99",
 		"WARNING: group 3: n2 is 5000 entries behind although its leader contacts it",

@@ -3,6 +3,7 @@ package operator
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 )
@@ -14,7 +15,7 @@ func (s *Status) WriteTable(w io.Writer) error {
 	fmt.Fprintln(t, "NODE\tADDRESS\tROLE\tSTATE\tLAG\tLEADS\tDISK FREE\tVERSION")
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", n.ID, n.Address, role(n.Voter), n.state(), n.Lag, s.leads(n.ID), n.Disk, n.Version)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", n.ID, orDash(n.Address), role(n.Voter), n.state(), n.lag(), s.leads(n.ID), n.Disk, orDash(n.Version))
 	}
 	fmt.Fprintln(t, "\nGROUP\tLEADER\tTERM\tCOMMIT\tREPLICAS (node: applied, staleness)")
 	for i := range s.Groups {
@@ -44,6 +45,14 @@ func (n *Node) state() string {
 	default:
 		return "ready"
 	}
+}
+
+// lag returns how many entries a node is behind; "-" for one that did not answer, of which nothing is known.
+func (n *Node) lag() string {
+	if !n.Reachable {
+		return "-"
+	}
+	return strconv.FormatUint(n.Lag, 10)
 }
 
 // String returns the free space, with LOW when it is below the reserve.

@@ -74,7 +74,7 @@ func (c *Core) prepareEvents(sc *Scratch, r *Request) (code apierr.Code) {
 func (sc *Scratch) countEvents(s *share) {
 	for i := range s.outcomes {
 		o := &s.outcomes[i]
-		sc.stripe.Event(int(s.records[i].Kind), int(o.Outcome), int64(o.Charged), int64(o.Clipped))
+		sc.stripe.Event(int(s.records[i].Kind), int(o.Outcome), sc.event.currency, int64(o.Charged), int64(o.Clipped))
 	}
 }
 

@@ -321,7 +321,7 @@ func TestEventMetrics(t *testing.T) {
 	for _, line := range []string{
 		`gavel_events_total{kind="pageviews",outcome="clipped"} 1`,
 		`gavel_events_total{kind="pageviews",outcome="duplicate"} 1`,
-		`gavel_charged_micros_total 300`, `gavel_clipped_micros_total 20`,
+		`gavel_charged_micros_total{currency="EUR"} 300`, `gavel_clipped_micros_total{currency="EUR"} 20`,
 		`gavel_auctions_total 1`, `gavel_winners_total 2`,
 		`gavel_requests_total{operation="auctions",status="201"} 1`,
 		`gavel_requests_total{operation="auctions",status="401"} 1`,

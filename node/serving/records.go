@@ -24,6 +24,7 @@ type eventScratch struct {
 	core        *Core
 	view        *market.View
 	marketplace uint16
+	currency    string
 	location    *time.Location
 	hasher      hasher
 }
@@ -32,7 +33,7 @@ type eventScratch struct {
 type recordPosition struct{ share, position int }
 
 func (es *eventScratch) begin(c *Core, view *market.View, m *market.Marketplace, secret *[32]byte) {
-	es.core, es.view, es.marketplace, es.location = c, view, m.Ordinal, time.UTC
+	es.core, es.view, es.marketplace, es.currency, es.location = c, view, m.Ordinal, m.CurrencyCode, time.UTC
 	if location := c.Location(m.Ordinal); location != nil {
 		es.location = location
 	}

@@ -2,30 +2,34 @@ package proposal
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 )
 
-// Durations are counted in buckets whose bounds are powers of two of a second.
-const (
-	octaveFirst = -14 // 61 µs; shorter durations count in this bucket too.
-	octaveLast  = 5   // 32 s; longer durations count in one more bucket.
-)
+// bounds are the upper bounds of the buckets in which durations are counted: 1, 2 and 5 in each decade. Shorter durations
+// count in the first bucket, longer ones in one more than there are bounds.
+var bounds = [...]time.Duration{
+	50 * time.Microsecond, 100 * time.Microsecond, 200 * time.Microsecond, 500 * time.Microsecond,
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
+	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 50 * time.Second,
+}
 
 // Latencies is a histogram of durations since the start.
 type Latencies struct {
 	// Buckets[i] counts the durations longer than Bound(i-1) and at most Bound(i); the last one counts all longer ones.
-	Buckets [octaveLast - octaveFirst + 2]uint64
+	Buckets [len(bounds) + 1]uint64
 	Total   time.Duration
 }
 
 // Bound is the upper bound of bucket i in seconds. That of the last bucket is infinite. REQUIRES: i is an index of
 // Buckets.
 func (l *Latencies) Bound(i int) float64 {
-	if i == len(l.Buckets)-1 {
+	if i == len(bounds) {
 		return math.Inf(1)
 	}
-	return math.Exp2(float64(octaveFirst + i))
+	return bounds[i].Seconds()
 }
 
 // latency counts durations for Latencies. It is safe for concurrent use.
@@ -35,14 +39,8 @@ type latency struct {
 }
 
 func (l *latency) add(d time.Duration) {
-	fraction, octave := math.Frexp(d.Seconds()) // fraction × 2^octave, fraction in [0.5, 1).
-	if fraction == 0.5 {
-		octave--
-	}
-	if d <= 0 {
-		octave = octaveFirst
-	}
-	l.buckets[min(max(octave-octaveFirst, 0), len(l.buckets)-1)].Add(1)
+	i, _ := slices.BinarySearch(bounds[:], d)
+	l.buckets[i].Add(1)
 	l.nanos.Add(int64(d))
 }
 

@@ -8,7 +8,7 @@ import (
 
 // Each duration counts in the first bucket whose bound is not below it.
 func TestLatenciesCountInTheirBuckets(t *testing.T) {
-	for _, d := range []time.Duration{-1, 0, 1, 61_035, 61_036, 100 * time.Microsecond, time.Second, time.Second + 1, 32 * time.Second, 33 * time.Second, time.Hour} {
+	for _, d := range []time.Duration{-1, 0, 1, 50_000, 50_001, 100 * time.Microsecond, time.Second, time.Second + 1, 50 * time.Second, 51 * time.Second, time.Hour} {
 		var l latency
 		l.add(d)
 		all := l.read()
@@ -24,7 +24,7 @@ func TestLatenciesCountInTheirBuckets(t *testing.T) {
 func TestBoundsOfLatencies(t *testing.T) {
 	var l Latencies
 	last := len(l.Buckets) - 1
-	if l.Bound(0) != 1.0/(1<<14) || l.Bound(14) != 1 || l.Bound(last-1) != 32 || !math.IsInf(l.Bound(last), 1) {
-		t.Errorf("%v %v %v %v", l.Bound(0), l.Bound(14), l.Bound(last-1), l.Bound(last))
+	if l.Bound(0) != 0.000_05 || l.Bound(13) != 1 || l.Bound(last-1) != 50 || !math.IsInf(l.Bound(last), 1) {
+		t.Errorf("%v %v %v %v", l.Bound(0), l.Bound(13), l.Bound(last-1), l.Bound(last))
 	}
 }
