@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
@@ -221,4 +222,21 @@ func TestOverdeliveryIsBounded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An edit of the budget in the middle of the day is answered within minutes.
+func TestEditedBudgetIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, pacing.Defaults(), false, market.Daily, dayBudget, 40)
+		defer f.stop()
+		time.Sleep(10 * time.Minute)
+		before := f.rate(time.Minute)
+		f.propose(command.AppendPatchCampaign(nil, time.Now().UnixMilli(), &command.PatchCampaign{
+			Campaign: fleetCampaign, Marketplace: fleetMarket, Budget: new(money.Micros(2 * dayBudget)),
+		}))
+		time.Sleep(4 * time.Minute)
+		if after := f.rate(time.Minute); after < 1.9*before || after > 2.2*before {
+			t.Errorf("%.2f of the plan before, %.2f after the budget was doubled", before, after)
+		}
+	})
 }
