@@ -285,3 +285,20 @@ func TestChangesOfTwoNodesBeforeTheirLevel(t *testing.T) {
 		}
 	}
 }
+
+// TestLearningSettingsNeedTheirLevel: while a node of an older version is in the cluster, a change of what that node cannot
+// store is answered 503 and changes nothing, and all other settings can be changed.
+func TestLearningSettingsNeedTheirLevel(t *testing.T) {
+	n := twoNodesOf(t, managetest.NewAt(t, command.LevelPacing-1))
+	for _, body := range []string{`{"learnedQuality":0.6}`, `{"trafficDates":[{"date":"2026-11-27","multiplier":2}],"autoApproveAssets":true}`} {
+		status, answer := sendTo(n.nodes[0], n.w, http.MethodPatch, settingsPath, body)
+		if status != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d %v, want 503", body, status, answer)
+		}
+	}
+	n.must(0, http.MethodPatch, settingsPath, `{"maxWinnersPerVendor":2}`)
+	if got := n.state(settingsPath); !strings.Contains(got, "autoApproveAssets:false") || !strings.Contains(got, "maxWinnersPerVendor:2") ||
+		!strings.Contains(got, "learnedQuality:0 ") {
+		t.Errorf("the settings are %s", got)
+	}
+}

@@ -369,9 +369,9 @@ func TestUnknownProductsAreMarked(t *testing.T) {
 	}
 }
 
-// TestRecordsOfPlaces checks that impressions and clicks of a token carry the rank, the product and the age from which click
+// TestRecordsOfAds checks that impressions and clicks of a token carry the rank, the product and the age from which click
 // rates are learned, if the feature level of the group allows it.
-func TestRecordsOfPlaces(t *testing.T) {
+func TestRecordsOfAds(t *testing.T) {
 	for _, level := range []command.Level{command.LevelProducts, command.LevelPacing} {
 		node := servingtest.New(servingtest.Spec{Bids: 10})
 		deps := node.Deps

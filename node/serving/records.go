@@ -72,7 +72,7 @@ func (es *eventScratch) addEvent(sc *Scratch, keyring *bidid.Keyring, e *event.E
 		}
 		shard = p.Shard
 		es.resolve(&r, &p, e)
-		es.place(&r, &p, nowMillis)
+		es.setAd(&r, &p, nowMillis)
 	default:
 		r.Entity, r.EntityType = e.EntityID, e.EntityType
 		if len(e.ExternalCampaign) > 0 {
@@ -140,11 +140,11 @@ func (es *eventScratch) resolve(r *command.EventRecord, p *bidid.Payload, e *eve
 	r.Charge, r.Campaign, r.Bid, r.Price = p.Charge, p.Campaign, p.Bid, p.Price
 }
 
-// place sets what a click rate is learned from: the rank and product of the ad, and how long after the auction the event
+// setAd sets what a click rate is learned from: the rank and product of the ad, and how long after the auction the event
 // arrived. Nothing is learned from external demand, which has no campaign. The age ends with the arrival and not with
 // occurredAt, because money is held for an ad until its click is committed. Ages are bounded, and a token of a node whose
 // clock is ahead has the age 0.
-func (es *eventScratch) place(r *command.EventRecord, p *bidid.Payload, nowMillis int64) {
+func (es *eventScratch) setAd(r *command.EventRecord, p *bidid.Payload, nowMillis int64) {
 	if p.External || r.Kind != event.Impression && r.Kind != event.Click {
 		return
 	}

@@ -102,7 +102,7 @@ var (
 			8: {ProductID: []byte("u"), Quantity: 1, Unknown: true}, 9: {ProductID: []byte("p"), Quantity: 1},
 		}},
 	}}
-	somePlaces = Events{Marketplace: 1, Records: []EventRecord{
+	someAds = Events{Marketplace: 1, Records: []EventRecord{
 		{Key: [16]byte{1}, Kind: event.Impression, Campaign: 2, Bid: 3, Rank: 4, AgeSeconds: 5, Product: []byte("p-1")},
 		{Key: [16]byte{2}, Kind: event.Purchase, Rank: 1, Items: []PurchaseItem{{ProductID: []byte("u"), Quantity: 1, Unknown: true}}},
 		{Key: [16]byte{3}},
@@ -118,7 +118,7 @@ var (
 		example("advance", AppendAdvance, Advance{Periods: []Periods{{1, 20_777, 2_968, 24_311}, {2, 1, 2, 3}}}, ReadAdvance),
 		example("events", AppendEvents, someEvents, func(c *Command) (e Events, err error) { err = ReadEvents(c, &e); return e, err }),
 		example("events of unknown products", AppendEvents, someUnknown, func(c *Command) (e Events, err error) { err = ReadEvents(c, &e); return e, err }),
-		example("events with ranks", AppendEvents, somePlaces, func(c *Command) (e Events, err error) { err = ReadEvents(c, &e); return e, err }),
+		example("events with ranks", AppendEvents, someAds, func(c *Command) (e Events, err error) { err = ReadEvents(c, &e); return e, err }),
 		example("bootstrap", AppendBootstrap, Bootstrap{
 			Marketplace: someMarketplace, Keys: someRecords,
 			Secrets: Secrets{Duplicate: [32]byte{1}, Token: []TokenKey{{1, [16]byte{2}}, {3, [16]byte{4}}}, Cursor: [32]byte{5}},

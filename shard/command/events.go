@@ -20,7 +20,7 @@ const (
 	hasEntity
 	hasItems
 	hasUnknown // From LevelProducts on: after the items, one bit for each item says whether it is unknown.
-	hasPlace   // From LevelPacing on: at the end, the rank, the age and the product of the ad.
+	hasAd      // From LevelPacing on: at the end, the rank, the age and the product of the ad.
 	eventFlags = hasExternal | hasEntity | hasItems
 )
 
@@ -61,7 +61,7 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 		flags |= hasUnknown
 	}
 	if r.Rank != 0 {
-		flags |= hasPlace
+		flags |= hasAd
 	}
 	dst = append(dst, flags, byte(r.Kind), byte(r.Charge), r.PlacementIndex)
 	dst = append(dst, r.Key[:]...)
@@ -94,7 +94,7 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 	if flags&hasUnknown != 0 {
 		dst = appendUnknown(dst, r.Items)
 	}
-	if flags&hasPlace != 0 {
+	if flags&hasAd != 0 {
 		dst = append(dst, r.Rank)
 		dst = binary.LittleEndian.AppendUint32(dst, r.AgeSeconds)
 		dst = AppendBytes(dst, r.Product)
@@ -175,7 +175,7 @@ func readEventRecord(d *Decoder, r *EventRecord) {
 		Price:          d.Price(),
 		UserHash:       d.U64(),
 	}
-	if d.U16() != 0 || flags&^(eventFlags|hasUnknown|hasPlace) != 0 {
+	if d.U16() != 0 || flags&^(eventFlags|hasUnknown|hasAd) != 0 {
 		d.Fail()
 	}
 	if flags&hasExternal != 0 {
@@ -196,7 +196,7 @@ func readEventRecord(d *Decoder, r *EventRecord) {
 		readUnknown(d, items)
 	}
 	r.Items = items
-	if flags&hasPlace != 0 {
+	if flags&hasAd != 0 {
 		r.Rank, r.AgeSeconds, r.Product = d.U8(), d.U32(), d.Bytes()
 		if r.Rank == 0 {
 			d.Fail()
