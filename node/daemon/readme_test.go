@@ -42,6 +42,23 @@ func TestTheREADMEsFirstAuction(t *testing.T) {
 			t.Errorf("winner %d is %v, the README shows %v", i+1, g, w)
 		}
 	}
+	r.pasteClick()
+}
+
+// pasteClick checks that the click of the README is charged when it is pasted, and that it sends nothing without a winner.
+func (r *runningNode) pasteClick() {
+	r.Helper()
+	commands, key := r.block("/v2/events"), "AUCTION_KEY="+r.keys.Auction
+	if out := r.paste("", commands, key); !strings.HasSuffix(out, "{}") || r.charged() == "0" {
+		r.Errorf("printed %s, charged %s", out, r.charged())
+	}
+	before := r.charged()
+	without := strings.Replace(commands, `"p12992"`, `"nothing"`, 1)
+	shell := exec.CommandContext(r.Context(), "bash", "-c", without)
+	shell.Env = []string{"PATH=" + os.Getenv("PATH"), key}
+	if out, err := shell.CombinedOutput(); err == nil || !strings.Contains(string(out), "the auction has no winner") || r.charged() != before {
+		r.Errorf("without a winner: %v %s", err, out)
+	}
 }
 
 // block returns the commands of the README that contain a text, with the addresses of a node, and checks that a shell and
@@ -92,24 +109,6 @@ func (r *runningNode) charged() string {
 		return "0"
 	}
 	return string(found[1])
-}
-
-// The click of the README charges when it is pasted, and again with another id when it is pasted again. Without a winner
-// it sends nothing.
-func TestTheREADMEsClick(t *testing.T) {
-	r := run(t, testConfig(t.TempDir(), 1), Options{Demo: &DemoOptions{}})
-	r.filled()
-	commands, key := r.block("/v2/events"), "AUCTION_KEY="+r.keys.Auction
-	if out := r.paste("", commands, key); !strings.HasSuffix(out, "{}") || r.charged() == "0" {
-		t.Errorf("printed %s, charged %s", out, r.charged())
-	}
-	before := r.charged()
-	without := strings.Replace(commands, `"p12992"`, `"nothing"`, 1)
-	shell := exec.CommandContext(t.Context(), "bash", "-c", without)
-	shell.Env = []string{"PATH=" + os.Getenv("PATH"), key}
-	if out, err := shell.CombinedOutput(); err == nil || !strings.Contains(string(out), "the auction has no winner") || r.charged() != before {
-		t.Errorf("without a winner: %v %s", err, out)
-	}
 }
 
 // The commands of the README's own market succeed as pasted, and then its product wins.
