@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/pacer"
+	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -14,7 +15,7 @@ import (
 // newPacer returns the pacing controllers of this node, not started: the state machines feed them from their first load on.
 func (n *node) newPacer(m *market.Market) *pacer.Pacer {
 	return pacer.New(pacer.Config{
-		Market: m, Node: n.cfg.NodeID, Number: nodeNumber(n.cfg.NodeID), Now: time.Now, Zone: n.zones().location, Log: n.log,
+		Market: m, Node: n.cfg.NodeID, Number: nodeNumber(n.cfg.NodeID), ReportBytesMax: raftstore.ReportBytesMax, Now: time.Now, Zone: n.zones().location, Log: n.log,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,13 +26,14 @@ import (
 
 // fleet is a virtual cluster in a synctest bubble with one campaign: real stores, state machines, markets and Pacers.
 // Auctions are modelled: a node wins with its campaign in proportion to its load and to the square of the factor that the
-// pacing word asks for, and every win is charged in full three seconds later.
+// pacing word asks for, and every win is charged in full some seconds later.
 type fleet struct {
 	t       *testing.T
 	c       *raftstoretest.Cluster
 	members []*member
 	params  pacing.Params
 	exact   bool // Pacers replicate every change.
+	spread  bool // Charges come as late as params say, instead of after 3 s.
 	events  atomic.Uint64
 	other   sync.WaitGroup // Commands on their way.
 	done    chan struct{}
@@ -46,6 +48,7 @@ type member struct {
 	won    atomic.Int64 // Micros, in this run of the process.
 	paused atomic.Bool
 	run    atomic.Pointer[run] // Nil while the process does not run.
+	next   *run                // The run that is being started.
 }
 
 // pause stops or resumes the auctions of a node.
@@ -58,7 +61,6 @@ type run struct {
 	ages    *cluster.ReplicaAges
 	cluster *cluster.Cluster
 	store   *raftstore.Store
-	machine *shard.Machine
 	slot    atomic.Pointer[market.Balances]
 }
 
@@ -88,7 +90,7 @@ func (r *run) PutCampaign(c *market.Campaign) *market.Balances {
 }
 
 // newFleet starts a node for each load, and creates a campaign with a daily budget.
-func newFleet(t *testing.T, params pacing.Params, exact bool, budget money.Micros, loads ...int64) *fleet {
+func newFleet(t *testing.T, params pacing.Params, exact bool, period market.Period, budget money.Micros, loads ...int64) *fleet {
 	t.Helper()
 	f := &fleet{t: t, c: raftstoretest.NewCluster(t, 5, len(loads)), params: params, exact: exact, done: make(chan struct{})}
 	for i, load := range loads {
@@ -109,7 +111,8 @@ func newFleet(t *testing.T, params pacing.Params, exact bool, budget money.Micro
 		command.AppendSetFeature(nil, now, command.SetFeature{Level: command.LevelNewest}),
 		command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: ids.UUID{1}, Marketplace: fleetMarket, VendorID: "v", Amount: 1 << 50}),
 		command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: market.Campaign{
-			ID: fleetCampaign, Marketplace: fleetMarket, VendorID: "v", Name: "n", Active: true, Status: market.Approved, Charge: market.CPM, Budget: budget,
+			ID: fleetCampaign, Marketplace: fleetMarket, VendorID: "v", Name: "n", Active: true, Status: market.Approved, Charge: market.CPM,
+			Budget: budget, Period: period,
 		}}),
 	} {
 		f.propose(cmd)
@@ -123,14 +126,13 @@ func newFleet(t *testing.T, params pacing.Params, exact bool, budget money.Micro
 func (f *fleet) configure(i int, c *raftstore.Config) {
 	r := &run{Market: market.New(uint64(i)), ages: cluster.NewReplicaAges(ids.Topology{DataGroups: 1}, 3*time.Second, time.Now)}
 	r.pacer = New(Config{
-		Market: r.Market, Node: c.NodeID, Number: uint16(i), Now: time.Now, Zone: func(uint16) *time.Location { return time.UTC },
+		Market: r.Market, Node: c.NodeID, Number: uint16(i), ReportBytesMax: raftstore.ReportBytesMax, Now: time.Now, Zone: func(uint16) *time.Location { return time.UTC },
 		Params: func(uint16) *pacing.Params { return &f.params }, Log: slog.New(slog.DiscardHandler),
 	})
 	r.pacer.everyChange = f.exact
-	f.members[i].run.Store(r)
+	f.members[i].next = r
 	c.Machine = func(g uint16) raftstore.StateMachine {
-		r.machine = shard.New(ids.Group(g), true, r)
-		return r.ages.Machine(ids.Group(g), r.machine)
+		return r.ages.Machine(ids.Group(g), shard.New(ids.Group(g), true, r))
 	}
 	c.Noop = command.AppendNoop(nil, 0)
 	c.Report = func(_ context.Context, _ string, report []byte) error { return r.pacer.Receive(report) }
@@ -145,7 +147,7 @@ func (f *fleet) start(i int) {
 		f.t.Errorf("node %d does not start", i)
 		return
 	}
-	r := m.run.Load()
+	r := m.next
 	r.store, _ = f.c.Store(i)
 	r.cluster = cluster.New(r.store, cluster.Options{
 		Topology: ids.Topology{DataGroups: 1}, Node: f.c.Nodes[i].ID, ReplicaAges: r.ages, Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -166,6 +168,7 @@ func (f *fleet) start(i int) {
 	r.cluster.Start(context.Background())
 	r.pacer.Start(context.Background(), r.cluster, r, r.store.Epoch())
 	m.won.Store(0)
+	m.run.Store(r)
 }
 
 // kill ends the process of a node, as a power failure does.
@@ -197,7 +200,7 @@ func (f *fleet) propose(cmd []byte) {
 	for {
 		for _, m := range f.members {
 			r := m.run.Load()
-			if r == nil || r.cluster == nil {
+			if r == nil {
 				continue
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -250,31 +253,54 @@ func (m *member) round(r *run) {
 	}
 }
 
-// charge reports n impressions in three seconds.
+// charge reports n impressions later.
 func (f *fleet) charge(n int) {
-	e := command.Events{Marketplace: fleetMarket}
-	for range n {
-		x := command.EventRecord{Kind: event.Impression, Charge: market.CPM, Campaign: 1, Bid: 1, Price: fleetCost}
-		binary.LittleEndian.PutUint64(x.Key[:], f.events.Add(1))
-		x.ChargeKey = x.Key
-		e.Records = append(e.Records, x)
-	}
-	f.other.Go(func() {
-		time.Sleep(3 * time.Second)
-		now := time.Now().UnixMilli()
-		for i := range e.Records {
-			x := &e.Records[i]
-			x.OccurredMillis, x.Bucket, x.Cell = now, event.BucketOf(now), event.BucketOf(now)*4
+	for n > 0 {
+		e := command.Events{Marketplace: fleetMarket}
+		some := n
+		if f.spread {
+			some = 1
 		}
-		f.propose(command.AppendEvents(nil, now, &e))
-	})
+		for range some {
+			x := command.EventRecord{Kind: event.Impression, Charge: market.CPM, Campaign: 1, Bid: 1, Price: fleetCost}
+			binary.LittleEndian.PutUint64(x.Key[:], f.events.Add(1))
+			x.ChargeKey = x.Key
+			e.Records = append(e.Records, x)
+		}
+		n -= some
+		delay := f.delay()
+		f.other.Go(func() {
+			time.Sleep(delay)
+			now := time.Now().UnixMilli()
+			for i := range e.Records {
+				x := &e.Records[i]
+				x.OccurredMillis, x.Bucket, x.Cell = now, event.BucketOf(now), event.BucketOf(now)*4
+			}
+			f.propose(command.AppendEvents(nil, now, &e))
+		})
+	}
+}
+
+// delay returns the time from the newest win to its charge: 3 s or, spread, the times at which most clicks and the late
+// ones come, evenly over their two exponential distributions.
+func (f *fleet) delay() time.Duration {
+	if !f.spread {
+		return 3 * time.Second
+	}
+	n := f.events.Load()
+	mean := f.params.ClickDelay / (1 - f.params.SlowShare + f.params.SlowShare*f.params.SlowFactor)
+	if n%10 == 0 {
+		mean *= f.params.SlowFactor
+	}
+	_, u := math.Modf(float64(n) * math.Phi)
+	return time.Duration(-mean * math.Log(1-u) * float64(time.Second))
 }
 
 // leader returns the node that leads, after waiting for one.
 func (f *fleet) leader() int {
 	for {
 		for i, m := range f.members {
-			if r := m.run.Load(); r != nil && r.cluster != nil && r.cluster.Leads(1) {
+			if r := m.run.Load(); r != nil && r.cluster.Leads(1) {
 				return i
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/pacing"
@@ -61,7 +61,7 @@ func (l *leader) tick(ctx context.Context) {
 
 // begin reads what the former leader left. It returns false when that is not possible now.
 func (l *leader) begin() bool {
-	err := l.p.groups.Read(l.group, func(r raftstore.Reader) error {
+	err := l.p.groups.Read(l.group, func(r shard.Reader) error {
 		s, number, counted := newSteered(r)
 		l.steered, l.number = s, number
 		l.totals.lead(counted)

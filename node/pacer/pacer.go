@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -26,7 +26,7 @@ type Groups interface {
 	Leads(g ids.Group) bool
 	Level(g ids.Group) command.Level
 	Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error)
-	Read(g ids.Group, fn func(raftstore.Reader) error) error
+	Read(g ids.Group, fn func(shard.Reader) error) error
 }
 
 // Peers are the other nodes of the cluster.
@@ -45,8 +45,10 @@ type Config struct {
 	Market *market.Market
 	Node   string // Id of this node.
 	Number uint16 // The node's number, as in resolvedBidIds.
-	Now    func() time.Time
-	Zone   func(marketplace uint16) *time.Location
+	// ReportBytesMax is the most bytes that Peers.Send takes.
+	ReportBytesMax int
+	Now            func() time.Time
+	Zone           func(marketplace uint16) *time.Location
 	// Curve returns the traffic that is expected of an ad format.
 	Curve  func(marketplace uint16, format market.AdFormat) *pacing.Curve
 	Params func(marketplace uint16) *pacing.Params

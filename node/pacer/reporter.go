@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -167,7 +166,7 @@ func (r *reporter) send(ctx context.Context, node string, reports []report) {
 	message := []byte{reportVersion}
 	for i := range reports {
 		x := &reports[i]
-		r.p.stats.deferred.Add(uint64(x.shorten((raftstore.ReportBytesMax - len(message)) / (len(reports) - i)))) // Not negative.
+		r.p.stats.deferred.Add(uint64(x.shorten((r.p.c.ReportBytesMax - len(message)) / (len(reports) - i)))) // Not negative.
 		r.groups[x.group].remember(*x)
 		message = x.append(message)
 	}

@@ -3,7 +3,6 @@ package pacer
 import (
 	"time"
 
-	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -31,7 +30,7 @@ type controlled struct {
 }
 
 // newSteered returns the campaigns of a group with what former leaders remembered of them.
-func newSteered(r raftstore.Reader) (s steered, number uint64, counted []command.CountedReport) {
+func newSteered(r shard.Reader) (s steered, number uint64, counted []command.CountedReport) {
 	q := shard.Queries{R: r}
 	s = steered{loads: -1, periods: map[uint16]command.Periods{}, memories: map[uint32]pacing.Memory{}}
 	q.EachPaced(func(x *command.Paced) bool {

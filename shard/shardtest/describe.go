@@ -49,7 +49,8 @@ func readEvents(c *command.Command) (e command.Events, err error) {
 	return e, err
 }
 
-// Describe returns a command as a line of text: its name, level, time, attempt and notice, and its members that are not zero.
+// Describe returns a command as a line of text: its name, level, time, attempt and notice, and its members that are not
+// zero.
 func Describe(cmd []byte) (string, error) {
 	c, err := command.Open(cmd)
 	if err != nil {
@@ -59,12 +60,12 @@ func Describe(cmd []byte) (string, error) {
 	if r.read == nil {
 		return "", fmt.Errorf("shardtest: readers lacks operation %d", c.Op)
 	}
-	x, err := r.read(&c)
-	if err != nil {
-		return "", err
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, level %d, at %d", r.name, c.Needs, c.NowMillis)
+	x, err := r.read(&c)
+	if err != nil { // The machine refuses it as Invalid.
+		return b.String() + ", with an invalid body", nil
+	}
 	if c.Attempted {
 		fmt.Fprintf(&b, ", attempt %x of turn %d", c.Attempt.ID[:4], c.Attempt.Seen)
 	}

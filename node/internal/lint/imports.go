@@ -98,6 +98,10 @@ var importRules = []importRule{
 		packages: "node/cluster", banned: []string{inModule("shard"), inModule("node/serving"), inModule("node/manage/..."), inModule("node/hotpath")},
 		why: "the adapter of raft does not interpret commands",
 	},
+	{
+		packages: "node/pacer", banned: []string{inModule("node/...")},
+		why: "it steers campaigns through interfaces, which the daemon connects to the node",
+	},
 
 	{packages: "bench/traffic", banned: []string{Module + "/..."}, why: "traffic uses the public interface only"},
 	{
