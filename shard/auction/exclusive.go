@@ -50,7 +50,8 @@ func (s *Scratch) sponsors(b *market.BidRow, r *market.ProductRow) bool {
 // lead to.
 func (s *Scratch) exclusiveAd(ad *market.Ad, c *market.CampaignRow) bool {
 	place := s.v.ProductRow(s.place.Row)
-	if place.Flags&market.ProductExclusive == 0 || c.Flags&market.CampaignExclusive != 0 || ad.Product == market.NoProduct {
+	if place.Flags&market.ProductExclusive == 0 || c.Flags&market.CampaignExclusive != 0 ||
+		ad.Product == market.NoProduct {
 		return false
 	}
 	if !s.sponsoredKnown {

@@ -20,7 +20,7 @@ const PriorPurchase = (10<<32 + 99) / 100
 
 // autobids is what base bids are computed from. Auctions do not read it.
 type autobids struct {
-	targets  map[uint32]uint32    // Target return in thousandths, by row of the campaign. Campaigns without one are not in it.
+	targets  map[uint32]uint32    // Target returns in thousandths, by row of the campaign; only of those with one.
 	ceilings map[autobidKey]int64 // The bid amounts of these campaigns.
 	prices   []money.Micros       // Catalog prices, by row of the product, as far as rows with one go; 0: none.
 }

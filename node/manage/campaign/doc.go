@@ -18,6 +18,13 @@
 // may get that bid. Restrictions of conversions (types 7 to 9 and 16 to 18) are stored and shown, but the engine does
 // not count conversions yet. The types of restrictions are a fixed table.
 //
+// What pacing does with a budget (PacingState) is the last decision that the leader of the campaign's group replicated,
+// so it is some seconds old, and null for a campaign about which nothing was decided yet. Its estimates are those of
+// package pacing. A daily budget may carry over what earlier days left, as the setting budgetCarryover says; see
+// ledger.Carryover. Targets of autobidding and exclusive campaigns act in auctions: see market.Campaign.HasBase and
+// exclusive.go of package auction. Two exclusive campaigns of vendors of different groups that take a product at the
+// same moment may both be created.
+//
 // # Agencies
 //
 // Agencies see the campaigns of all vendors in one list, with their budgets. The operations are served under `agency`,

@@ -88,7 +88,8 @@ func (e *estimator) perDayPaced(budget float64) numbersPerDay {
 	over := *e
 	over.replay = e.above
 	more := over.numbers()
-	part := (budget - n.spend.expected) / (more.spend.expected - n.spend.expected) // The one is at most the budget, the other above.
+	// One of the two is at most the budget, the other above it.
+	part := (budget - n.spend.expected) / (more.spend.expected - n.spend.expected)
 	e.multiplier += part * (e.aboveMultiplier - e.multiplier)
 	n.wins, n.spend = n.wins.mixed(more.wins, part), new(n.spend.mixed(*more.spend, part))
 	if n.clicks != nil {

@@ -7,6 +7,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
+// TestOverdeliveryIsReported: what could not be charged is shown, and not as spend.
+func TestOverdeliveryIsReported(t *testing.T) {
+	n := numbersOf(&rollup.Counters{Clicks: 3, ChargedClicks: 2, SpentClicks: 50_000, Overdelivery: 12_345}, 2)
+	if n.Overdelivery != (Overdelivery{1, "1.2345"}) || n.Clicks.AdSpent != 5 {
+		t.Errorf("%+v", n)
+	}
+}
+
 // TestCountByProductIsWholeOrNull: a count that misses purchases would pass for all of them.
 func TestCountByProductIsWholeOrNull(t *testing.T) {
 	rows := []store.ReportRow{
