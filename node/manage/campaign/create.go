@@ -182,15 +182,16 @@ func textOf(s string) *string {
 	return &s
 }
 
-// budgetOf rounds the used amount as reports do. What remains is the difference, so that the two always add up to the budget.
+// budgetOf rounds what remains down, so that a campaign never shows money that it cannot spend. What is used is the rest, so that the
+// two add up to the budget; it is more than the budget if that was lowered below what is spent.
 func budgetOf(c *store.CampaignState, exponent uint8) *BudgetState {
 	if c.Budget == 0 {
 		return nil
 	}
 	amount := money.Minor(c.Budget, exponent)
-	used := money.Minor(c.Money.Spent, exponent)
+	left := money.MinorFloor(c.Budget-c.Money.Spent, exponent)
 	return &BudgetState{
-		Amount: amount, AmountUsed: used, AmountRemaining: max(0, amount-used),
+		Amount: amount, AmountUsed: amount - left, AmountRemaining: max(0, left),
 		Type: campaigns.Periods[c.Period],
 	}
 }
