@@ -33,6 +33,30 @@ func describedMembers() (texts map[string]string, err error) {
 	return texts, nil
 }
 
+// examplesYAML has an example for each operation with a JSON body.
+//
+//go:embed examples.yaml
+var examplesYAML []byte
+
+// addExamples adds the examples to the operations.
+func (s *Server) addExamples() error {
+	var examples map[string]any
+	if err := yaml.UnmarshalWithOptions(examplesYAML, &examples, yaml.Strict()); err != nil {
+		return fmt.Errorf("examples.yaml: %w", err)
+	}
+	for _, item := range s.api.OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Put, item.Post, item.Patch, item.Delete} {
+			if op == nil || op.RequestBody == nil || examples[op.OperationID] == nil {
+				continue
+			}
+			if body := op.RequestBody.Content["application/json"]; body != nil {
+				body.Example = examples[op.OperationID]
+			}
+		}
+	}
+	return nil
+}
+
 // addDocumented adds the operations of documented.yaml to the description. The other operations add themselves when the kit
 // registers them.
 func (s *Server) addDocumented() error {

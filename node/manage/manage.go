@@ -197,6 +197,9 @@ func (s *Server) mountOther(members map[string]string) error {
 	if err := s.addDocumented(); err != nil {
 		return err
 	}
+	if err := s.addExamples(); err != nil {
+		return err
+	}
 	resource.DescribeMembers(s.api.OpenAPI(), members)
 	spec, err := s.OpenAPI()
 	if err != nil {

@@ -42,7 +42,7 @@ func (t Tenant) NotifyEmptied(ctx context.Context, e *shard.Emptied) error {
 	seed := binary.BigEndian.AppendUint32(append([]byte("gavel/wallet:empty"), w.ID[:]...), e.Number)
 	sum := sha256.Sum256(seed)
 	records := t.noticesAs(ids.Mint(e.Millis, [10]byte(sum[:]), 0), ChannelWallet, emptiedNotice{
-		w.ID.String(), m.ID.String(), w.VendorID, w.Name, w.Default, money.Minor(w.Balance, m.CurrencyExponent), timeText(e.Millis),
+		w.ID.String(), m.ID.String(), w.VendorID, w.Name, w.Default, money.MinorFloor(w.Balance, m.CurrencyExponent), timeText(e.Millis),
 	})
 	if len(records) > 0 {
 		if err := t.putRecords(ctx, records); err != nil && !errors.Is(err, ErrAlreadyExists) {

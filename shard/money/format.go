@@ -24,20 +24,24 @@ func Minor(m Micros, exponent uint8) int64 {
 	return units
 }
 
-// AppendMinorDecimal appends the amount in minor units with at most four decimals, as in the report member
-// adSpentDecimal. It is exact for currencies with an exponent of two or more, where four decimals of the minor unit
-// reach the micro-unit. For other currencies further digits are truncated and not rounded, so that rounding the text
-// half up gives the result of Minor.
-func AppendMinorDecimal(dst []byte, m Micros, exponent uint8) []byte {
-	per := uint64(PerMinor(exponent)) // A power of ten.
-	value := magnitude(int64(m))
-	for per > 10_000 {
-		per, value = per/10, value/10
+// MinorFloor returns the amount in whole minor units of a currency, rounded down: what is left of a budget or a wallet is never shown
+// as more than it is.
+func MinorFloor(m Micros, exponent uint8) int64 {
+	per := PerMinor(exponent)
+	units := m / per
+	if m%per < 0 {
+		units--
 	}
-	if m < 0 && value != 0 {
+	return int64(units)
+}
+
+// AppendMinorDecimal appends the exact amount in minor units, as in the report member adSpentDecimal: with at most four decimals for a
+// currency with an exponent of two, and with as many as the micro-unit needs for others.
+func AppendMinorDecimal(dst []byte, m Micros, exponent uint8) []byte {
+	if m < 0 {
 		dst = append(dst, '-')
 	}
-	return appendFixed(dst, value, per)
+	return appendFixed(dst, magnitude(int64(m)), uint64(PerMinor(exponent)))
 }
 
 // appendFixed appends value/per as a decimal without trailing zeros. REQUIRES: per is a power of ten.

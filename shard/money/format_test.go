@@ -42,16 +42,32 @@ func TestMinorUnits(t *testing.T) {
 	f(0, 2, 0, "0")
 	f(1, 2, 0, "0.0001")
 	f(-1, 2, 0, "-0.0001")
-	f(499_999, 0, 0, "0.4999") // Truncated, so that the text is not 0.5.
+	f(499_999, 0, 0, "0.499999")
 	f(500_000, 0, 1, "0.5")
-	f(-99, 0, 0, "0")
-	f(-1_000_099, 0, -1, "-1")
+	f(-99, 0, 0, "-0.000099")
+	f(-1_000_099, 0, -1, "-1.000099")
+	f(1_234_567, 1, 12, "12.34567")
 	f(150, 4, 2, "1.5")
 	f(MaxMicros, 4, 40_000_000_000_000_000, "40000000000000000")
 	f(-MaxMicros, 0, -4_000_000_000_000, "-4000000000000")
 }
 
-// FuzzMinor compares the integer, and the text of every amount that is exact, with big.Rat.
+func TestMinorFloor(t *testing.T) {
+	for _, row := range []struct {
+		m        Micros
+		exponent uint8
+		want     int64
+	}{
+		{0, 2, 0}, {9_999, 2, 0}, {10_000, 2, 1}, {19_999, 2, 1}, {-1, 2, -1}, {-10_000, 2, -1}, {-10_001, 2, -2},
+		{999_999, 0, 0}, {-999_999, 0, -1}, {150, 4, 1}, {MaxMicros, 0, 4_000_000_000_000},
+	} {
+		if got := MinorFloor(row.m, row.exponent); got != row.want {
+			t.Errorf("%d of exponent %d: %d, want %d", row.m, row.exponent, got, row.want)
+		}
+	}
+}
+
+// FuzzMinor compares the integers and the text with big.Rat.
 func FuzzMinor(f *testing.F) {
 	f.Add(int64(12_345_000), uint8(2))
 	f.Add(int64(-500_000), uint8(0))
@@ -69,10 +85,11 @@ func FuzzMinor(f *testing.F) {
 		if !ok || !jsonNumber(text) {
 			t.Fatalf("%d: %q is no number", m, text)
 		}
-		lost := new(big.Rat).Sub(exact, got)
-		lost.Abs(lost)
-		if exponent >= 2 && lost.Sign() != 0 || lost.Cmp(big.NewRat(1, 10_000)) >= 0 {
-			t.Errorf("%d of exponent %d: %s loses %s", m, exponent, text, lost)
+		if exact.Cmp(got) != 0 {
+			t.Errorf("%d of exponent %d: %s, want %s", m, exponent, text, exact)
+		}
+		if want := new(big.Int).Div(exact.Num(), exact.Denom()); want.Int64() != MinorFloor(m, exponent) {
+			t.Errorf("%d of exponent %d, rounded down: %d, want %s", m, exponent, MinorFloor(m, exponent), want)
 		}
 	})
 }

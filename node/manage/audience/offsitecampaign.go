@@ -54,7 +54,7 @@ type OffsiteSpend struct {
 	Total          int64  `json:"total"`
 	Charged        int64  `json:"charged"`
 	AdSpent        int64  `json:"adSpent" doc:"Minor units, rounded half up."`
-	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, at most four decimals."`
+	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, with as many decimals as the currency needs."`
 }
 
 // OffsitePurchases is what was bought.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
@@ -50,8 +49,8 @@ func getJob(ctx context.Context, in *jobInput) (*jobOutput, error) {
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	if in.VendorID != "" && in.VendorID != x.VendorID {
-		return nil, resource.Refuse(apierr.ResourceNotFound, "")
+	if err := resource.SameVendor(in.VendorID, x.VendorID); err != nil {
+		return nil, err
 	}
 	return jobOf(&x), nil
 }

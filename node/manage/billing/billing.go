@@ -103,16 +103,6 @@ func walletsOf(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
 	return all, resource.VendorErrorOf(err)
 }
 
-// wholeMinorUnits is a balance in minor units, rounded down, so that a wallet never shows money that it does not have.
-func wholeMinorUnits(m money.Micros, exponent uint8) int64 {
-	per := money.PerMinor(exponent)
-	n := m / per
-	if m%per < 0 {
-		n--
-	}
-	return int64(n)
-}
-
 func deposit(ctx context.Context, in *balanceInput) (*resultOutput, error) {
 	return move(ctx, in, 1)
 }

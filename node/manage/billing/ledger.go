@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 const (
@@ -90,9 +91,9 @@ type OneAccount struct {
 func accountOf(ctx context.Context, w *ledger.Wallet) *accountOutput {
 	m := resource.Tenant(ctx).Settings()
 	a := Account{
-		AccountID: store.NameOf(w), Balance: wholeMinorUnits(w.Balance, m.CurrencyExponent), CurrencyCode: currencyOf(ctx, w),
-		Deposited: wholeMinorUnits(w.Deposited, m.CurrencyExponent), Transferred: wholeMinorUnits(w.Transferred, m.CurrencyExponent),
-		Spent: wholeMinorUnits(w.Spent, m.CurrencyExponent), CreatedAt: resource.Time(w.CreatedMillis),
+		AccountID: store.NameOf(w), Balance: money.MinorFloor(w.Balance, m.CurrencyExponent), CurrencyCode: currencyOf(ctx, w),
+		Deposited: money.MinorFloor(w.Deposited, m.CurrencyExponent), Transferred: money.MinorFloor(w.Transferred, m.CurrencyExponent),
+		Spent: money.MinorFloor(w.Spent, m.CurrencyExponent), CreatedAt: resource.Time(w.CreatedMillis),
 	}
 	if w.VendorID != "" {
 		a.VendorID = &w.VendorID
@@ -151,7 +152,7 @@ func entries(ctx context.Context, in *entriesInput) (*entriesOutput, error) {
 	for i := range all {
 		e := &all[i]
 		list[i] = Entry{
-			Line: int64(e.Seq), Kind: "transfer", Amount: wholeMinorUnits(e.Amount, exponent), RequestID: resource.UUID(e.Key).String(), // Lines are fewer.
+			Line: int64(e.Seq), Kind: "transfer", Amount: money.MinorFloor(e.Amount, exponent), RequestID: resource.UUID(e.Key).String(), // Lines are fewer.
 			Description: e.Description, CreatedAt: resource.Time(e.Millis),
 		}
 		if kind := entryKinds[e.Kind]; kind != "" {

@@ -96,7 +96,7 @@ var stateWords = map[ledger.TransferState]string{
 
 func transferOf(x *store.Transfer, exponent uint8) Transfer {
 	return Transfer{
-		x.ID.String(), x.From, x.To, wholeMinorUnits(x.Amount, exponent), x.Description, stateWords[x.State], resource.Time(x.Millis),
+		x.ID.String(), x.From, x.To, money.MinorFloor(x.Amount, exponent), x.Description, stateWords[x.State], resource.Time(x.Millis),
 	}
 }
 

@@ -31,7 +31,7 @@ type WalletBody struct {
 
 // AdjustBody is a correction of a wallet.
 type AdjustBody struct {
-	Amount      int64  `json:"amount" minimum:"-20000000000" maximum:"20000000000" doc:"Minor units, not 0. A negative amount is taken out."`
+	Amount      int64  `json:"amount" minimum:"-20000000000" maximum:"20000000000" doc:"Minor units, not 0. A negative amount is taken out, not below zero: wallets have no credit limit."`
 	Description string `json:"description" minLength:"1" maxLength:"255"`
 }
 
@@ -75,7 +75,7 @@ type OneWallet struct {
 }
 
 func walletOf(w *ledger.Wallet, m *market.Marketplace) Wallet {
-	return Wallet{w.ID.String(), w.Name, wholeMinorUnits(w.Balance, m.CurrencyExponent), m.CurrencyCode, w.Default}
+	return Wallet{w.ID.String(), w.Name, money.MinorFloor(w.Balance, m.CurrencyExponent), m.CurrencyCode, w.Default}
 }
 
 func wallets(ctx context.Context, in *VendorInput) (*walletsOutput, error) {
@@ -147,9 +147,9 @@ func adjustBy(ctx context.Context, in *adjustInput, wallet ids.UUID) (*adjustOut
 	if err != nil {
 		return nil, resource.Invalid(resource.At("less_than_equal", "is out of range", "body", "amount"))
 	}
-	left, err := resource.Tenant(ctx).Adjust(ctx, in.VendorID, wallet, amount, false, in.Body.Description)
+	left, err := resource.Tenant(ctx).Adjust(ctx, in.VendorID, wallet, amount, amount < 0, in.Body.Description)
 	if err != nil {
 		return nil, resource.LimitErrorOf(err, "the balance would be larger than any wallet may be")
 	}
-	return &adjustOutput{Adjusted{wholeMinorUnits(left, exponent)}}, nil
+	return &adjustOutput{Adjusted{money.MinorFloor(left, exponent)}}, nil
 }

@@ -96,7 +96,11 @@ type (
 // OneAgencyCampaign names a campaign.
 type OneAgencyCampaign struct {
 	ID string `path:"campaign_id" format:"uuid"`
+	resource.Owned
 }
+
+// CheckOwner refuses a request that names another vendor than the campaign's.
+func (c *OneAgencyCampaign) CheckOwner(ctx context.Context) error { return c.CheckCampaign(ctx, c.ID) }
 
 const microsPerMilli = 1000
 

@@ -63,6 +63,12 @@ func nextOf(more bool, offset, limit int) *Next {
 // OneCampaign names the campaign of an operation.
 type OneCampaign struct {
 	CampaignID string `path:"campaign_id" format:"uuid"`
+	resource.Owned
+}
+
+// CheckOwner refuses a request that names another vendor than the campaign's.
+func (c *OneCampaign) CheckOwner(ctx context.Context) error {
+	return c.CheckCampaign(ctx, c.CampaignID)
 }
 
 func (c *OneCampaign) id() ids.UUID { return resource.ParseUUID(c.CampaignID) }

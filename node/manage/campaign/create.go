@@ -197,17 +197,18 @@ func textOf(s string) *string {
 	return &s
 }
 
-// budgetOf rounds the used amount as reports do. What remains is the difference, so that the two always add up to the
-// budget and what is carried over.
+// budgetOf rounds what remains down, so that a campaign never shows money that it cannot spend. What is used is the
+// rest, so that the two add up to the budget and what is carried over; it is more if the budget was lowered below what
+// is spent.
 func budgetOf(c *store.CampaignState, exponent uint8) *BudgetState {
 	if c.Budget == 0 {
 		return nil
 	}
 	amount := money.Minor(c.Budget, exponent)
-	used := money.Minor(c.Money.Spent, exponent)
-	limit := money.Minor(c.Money.Cap(), exponent)
+	limit := money.MinorFloor(c.Money.Cap(), exponent)
+	left := money.MinorFloor(c.Money.Cap()-c.Money.Spent, exponent)
 	return &BudgetState{
-		Amount: amount, AmountUsed: used, AmountRemaining: max(0, limit-used), AmountCarryover: max(0, limit-amount),
+		Amount: amount, AmountUsed: limit - left, AmountRemaining: max(0, left), AmountCarryover: max(0, limit-amount),
 		Type: campaigns.Periods[c.Period],
 	}
 }

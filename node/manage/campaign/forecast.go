@@ -53,9 +53,9 @@ func RegisterForecast(api huma.API, core ForecastCore, now func() time.Time) {
 
 type (
 	forecastInput struct {
-		CampaignID  string `path:"campaign_id" format:"uuid"`
-		BidPercent  int64  `query:"bid_percent" minimum:"1" maximum:"1000" default:"100" doc:"All bids of the campaign are multiplied by this percentage."`
-		ViewPercent int64  `query:"view_percent" minimum:"1" maximum:"100" default:"100" doc:"How many of 100 winners shoppers see. Gavel does not know this; with 100 the numbers are an upper bound."`
+		OneCampaign
+		BidPercent  int64 `query:"bid_percent" minimum:"1" maximum:"1000" default:"100" doc:"All bids of the campaign are multiplied by this percentage."`
+		ViewPercent int64 `query:"view_percent" minimum:"1" maximum:"100" default:"100" doc:"How many of 100 winners shoppers see. Gavel does not know this; with 100 the numbers are an upper bound."`
 	}
 	forecastOutput struct{ Body Forecast }
 )

@@ -1,6 +1,7 @@
 package creative
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -96,6 +97,19 @@ type (
 // OneAsset names an asset.
 type OneAsset struct {
 	ID string `path:"asset_id" format:"uuid"`
+	resource.Owned
+}
+
+// CheckOwner refuses a request that names another vendor than the asset's.
+func (in *OneAsset) CheckOwner(ctx context.Context) error {
+	if in.VendorID == "" {
+		return nil
+	}
+	x, err := resource.Tenant(ctx).Asset(ctx, resource.ParseUUID(in.ID))
+	if err != nil {
+		return nil //nolint:nilerr // The operation finds the same error and answers it.
+	}
+	return resource.SameVendor(in.VendorID, x.VendorID)
 }
 
 // asset converts the body, and returns the violations that the schema does not cover.

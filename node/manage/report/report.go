@@ -51,7 +51,7 @@ type Spend struct {
 	Total          int64  `json:"total"`
 	Charged        int64  `json:"charged"`
 	AdSpent        int64  `json:"adSpent" doc:"Minor units, rounded half up."`
-	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, at most four decimals."`
+	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, with as many decimals as the currency needs."`
 }
 
 // Overdelivery is what clicks and impressions would have cost that were not charged, or not in full, because nothing was
@@ -143,7 +143,13 @@ type DaysInput struct {
 // DatesInput selects the campaign and the days.
 type DatesInput struct {
 	CampaignID string `path:"campaign_id" format:"uuid"`
+	resource.Owned
 	DaysInput
+}
+
+// CheckOwner refuses a request that names another vendor than the campaign's.
+func (in *DatesInput) CheckOwner(ctx context.Context) error {
+	return in.CheckCampaign(ctx, in.CampaignID)
 }
 
 // Paging selects a page.

@@ -12,6 +12,7 @@ import (
 // Total is the sum of a product, a vendor or the marketplace over the days.
 type Total struct {
 	Numbers
+	Pageviews       *int64        `json:"pageviews,omitempty" doc:"Views of pages of the storefront; of the marketplace only, because a view names no product and no vendor."`
 	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted."`
 }
 
@@ -19,6 +20,7 @@ type Total struct {
 type TotalDay struct {
 	Date string `json:"date" format:"date"`
 	Numbers
+	Pageviews *int64 `json:"pageviews,omitempty" doc:"Views of pages of the storefront; of the marketplace only."`
 }
 
 // TotalDays is one page of days.
@@ -39,6 +41,8 @@ type subject interface {
 	// scope is what cursors are bound to.
 	scope() []string
 	countsProducts() bool
+	// views are the page views of a row, or nil for a report that has none.
+	views(row *store.CounterRow) *int64
 	numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error)
 }
 
@@ -122,6 +126,10 @@ func (in *MarketplaceInput) numbers(ctx context.Context, st store.Tenant, d stor
 	return rows, resource.ErrorOf(err)
 }
 
+func (in *DaysInput) views(*store.CounterRow) *int64 { return nil }
+
+func (in *MarketplaceInput) views(row *store.CounterRow) *int64 { return &row.Pageviews }
+
 func (in *DaysInput) countsProducts() bool { return in.PurchaseCountByProduct }
 
 func (p *Paging) paging() Paging { return *p }
@@ -145,7 +153,7 @@ func total[I any, P interface {
 	if len(rows) > 0 {
 		sum = rows[0]
 	}
-	return &totalOutput{Total{totalOf(in, &sum, st.Settings().CurrencyExponent), through}}, nil
+	return &totalOutput{Total{totalOf(in, &sum, st.Settings().CurrencyExponent), in.views(&sum), through}}, nil
 }
 
 // totalDays serves a page of days.
@@ -170,7 +178,7 @@ func totalDays[I any, P interface {
 	}
 	all := make([]TotalDay, len(page))
 	for i := range page {
-		all[i] = TotalDay{page[i].Date, totalOf(in, &page[i], st.Settings().CurrencyExponent)}
+		all[i] = TotalDay{page[i].Date, totalOf(in, &page[i], st.Settings().CurrencyExponent), in.views(&page[i])}
 	}
 	return &totalDaysOutput{TotalDays{all, end, through}}, nil
 }

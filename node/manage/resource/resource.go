@@ -180,7 +180,7 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 	if op.Method == http.MethodGet {
 		h.Parameters = consistency()
 	}
-	huma.Register(api, h, inBackground(op.Background, serve))
+	huma.Register(api, h, inBackground(op.Background, checkOwner(serve)))
 	nullable(api.OpenAPI().Components.Schemas, reflect.TypeFor[O](), map[reflect.Type]bool{})
 }
 
