@@ -21,7 +21,7 @@ type Memory struct {
 	WinRate        uint64       // Wins per second in units of 2^-32.
 	Cost           money.Micros // Expected cost in the memory of the estimate.
 	Traffic        uint64       // Auctions in the memory of the estimate, in units of 2^-8.
-	Seen           uint64       // Auctions since the start of the period; without a forecast of about the last hour.
+	Seen           uint64       // Auctions since the start of the period; under a flat curve of about the last hour.
 	SeenHours      uint64       // Weight of the curve over the same time, in average hours of units of 2^-20.
 	Used           money.Micros // Billed in the period and on hold.
 	Behind         money.Micros // Distance from the plan; negative when too much was spent.

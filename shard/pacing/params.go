@@ -33,7 +33,7 @@ type Params struct {
 	RemainingMin float64
 	// PriorShare is the share of a period that the forecast of traffic weighs against what was seen.
 	PriorShare float64
-	// UnknownMemory is the time over which traffic is averaged while there is no forecast of it.
+	// UnknownMemory is the time over which traffic is averaged under a flat curve without a level.
 	UnknownMemory float64
 	// EpsilonShare of the mean planned cost per auction is added to target and estimate, so that neither is ever 0.
 	EpsilonShare float64

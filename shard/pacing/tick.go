@@ -69,7 +69,7 @@ type traffic struct {
 	forecast     float64 // Auctions in the plan as forecast; 0: not known.
 }
 
-// observe counts the auctions since the last tick and fills what the curve expects of the plan. Without a forecast the
+// observe counts the auctions since the last tick and fills what the curve expects of the plan. Without a curve the
 // mean traffic of the period so far would say little about the rest of it, so that only the last hour counts: then what
 // is free is spread over the time that remains.
 func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64, c *Curve, p *Params) {
@@ -80,7 +80,7 @@ func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64
 	t.seconds = float64(end-start) * perMilli
 	t.forecast = c.level * t.total
 	if now > start && last < end {
-		s.see(float64(now-last)*perMilli, at-c.at(max(last, start)), auctions, t.forecast > 0, p)
+		s.see(float64(now-last)*perMilli, at-c.at(max(last, start)), auctions, c.flat && c.level == 0, p)
 	}
 	if from, to := max(plan.DayStartMillis, start), min(plan.DayEndMillis, end); from < to {
 		dayBegin := c.at(from)
@@ -90,13 +90,13 @@ func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64
 
 // see counts auctions over an interval of dt seconds to which the curve gives a weight of hours. Traffic of which the
 // curve expects nothing, such as that of hours in which the campaign does not compete, says nothing about the rest.
-func (s *State) see(dt, hours float64, auctions uint64, forecast bool, p *Params) {
+func (s *State) see(dt, hours float64, auctions uint64, forget bool, p *Params) {
 	if hours <= 0 {
 		return
 	}
-	if !forecast {
-		forget := decay(dt / p.UnknownMemory)
-		s.seen, s.seenHours = s.seen*forget, s.seenHours*forget
+	if forget {
+		kept := decay(dt / p.UnknownMemory)
+		s.seen, s.seenHours = s.seen*kept, s.seenHours*kept
 	}
 	s.seen += float64(auctions)
 	s.seenHours += hours
