@@ -33,7 +33,8 @@ func (s *State) begin(plan *Plan, p *Params) {
 			s.jump(s.opening)
 		}
 		s.period, s.cap, s.opening = plan.Period, plan.cap(), openingUnknown
-		s.steered, s.seen, s.seenHours = 0, 0, 0
+		s.steered, s.seen, s.seenHours, s.behind = 0, 0, 0, 0
+		s.usedKnown = false
 		s.counted, s.skip, s.multiplier = 0, 0, 0
 		s.dayStart, s.daySpent = plan.DayStartMillis, 0
 	}
@@ -68,7 +69,7 @@ type traffic struct {
 	forecast     float64 // Auctions in the plan as forecast; 0: not known.
 }
 
-// observe counts the auctions since the last tick and fills what the curve expects of the plan. Without a forecast the
+// observe counts the auctions since the last tick and fills what the curve expects of the plan. Without a curve the
 // mean traffic of the period so far would say little about the rest of it, so that only the last hour counts: then what
 // is free is spread over the time that remains.
 func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64, c *Curve, p *Params) {
@@ -79,7 +80,7 @@ func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64
 	t.seconds = float64(end-start) * perMilli
 	t.forecast = c.level * t.total
 	if now > start && last < end {
-		s.see(float64(now-last)*perMilli, at-c.at(max(last, start)), auctions, t.forecast > 0, p)
+		s.see(float64(now-last)*perMilli, at-c.at(max(last, start)), auctions, c.flat && c.level == 0, p)
 	}
 	if from, to := max(plan.DayStartMillis, start), min(plan.DayEndMillis, end); from < to {
 		dayBegin := c.at(from)
@@ -89,13 +90,13 @@ func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64
 
 // see counts auctions over an interval of dt seconds to which the curve gives a weight of hours. Traffic of which the
 // curve expects nothing, such as that of hours in which the campaign does not compete, says nothing about the rest.
-func (s *State) see(dt, hours float64, auctions uint64, forecast bool, p *Params) {
+func (s *State) see(dt, hours float64, auctions uint64, forget bool, p *Params) {
 	if hours <= 0 {
 		return
 	}
-	if !forecast {
-		forget := decay(dt / p.UnknownMemory)
-		s.seen, s.seenHours = s.seen*forget, s.seenHours*forget
+	if forget {
+		kept := decay(dt / p.UnknownMemory)
+		s.seen, s.seenHours = s.seen*kept, s.seenHours*kept
 	}
 	s.seen += float64(auctions)
 	s.seenHours += hours
@@ -121,6 +122,17 @@ func (s *State) limit(l *limits, plan *Plan, t *traffic, p *Params) {
 	}
 }
 
+// spend returns what was billed or put on hold since the last tick, less what was released of the hold.
+func (s *State) spend(l *limits, served *Served) float64 {
+	used := l.cap - l.left + s.hold()
+	spent := used - s.used
+	if !s.usedKnown {
+		spent = served.cost()
+	}
+	s.used, s.usedKnown = used, true
+	return spent
+}
+
 // edit answers a change of the budget inside a period at once. Spend grows with the square of the aggressiveness, so
 // that the square root of the change of what is free would be right if all auctions cost alike.
 func (s *State) edit(plan *Plan, l *limits, p *Params) {
@@ -144,7 +156,7 @@ func (s *State) jump(aggressiveness float64) {
 
 // steer moves the aggressiveness toward the target. The plan of the period and the cap of the day are two targets, of
 // which the smaller counts.
-func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Params) {
+func (s *State) steer(dt, spent float64, served *Served, t *traffic, l *limits, p *Params) {
 	level := s.level(t, p)
 	if level <= 0 {
 		return // Nothing is known of the traffic yet.
@@ -156,13 +168,18 @@ func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Para
 			free, remaining = l.day, today
 		}
 	}
+	tau := p.loop(s.winRate, t.seconds)
+	if p.CatchUp > 0 {
+		window := clamp(p.CatchUp*tau, p.CatchUpMin, t.seconds) * level * t.total / t.seconds
+		free = s.catchUp(free, remaining, window, spent, float64(served.Auctions), p)
+	}
 	base := t.forecast
 	if base == 0 {
 		base = level * t.total
 	}
 	epsilon := p.EpsilonShare * l.cap / base
 
-	part := dt / p.loop(s.winRate, t.seconds)
+	part := dt / tau
 	forget := decay(2 * part)
 	s.cost = s.cost*forget + served.cost()
 	s.traffic = s.traffic*forget + float64(served.Auctions)
@@ -177,6 +194,22 @@ func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Para
 	}
 	s.aggressiveness = p.bound(s.aggressiveness * exp(clamp(step, -p.StepMax, p.StepMax)*clamp(part, 0, 1)))
 }
+
+// catchUp returns what of the free amount is planned over the remaining auctions, changed so that the distance from the
+// plan is made up within some loop times. Spreading it over the rest of the period, as the target alone does, leaves
+// the chance of each click in the curve: with ten clicks a day the first two may come in the first hour. The distance
+// sums what each tick's target planned less what was billed or put on hold. An edit or a pause is no distance, because
+// the target knows it; and the distance is bounded, so that it does not wind up.
+func (s *State) catchUp(free, remaining, window, spent, auctions float64, p *Params) float64 {
+	target := free / remaining
+	bound := p.CatchUpMax * target * window
+	s.behind = clamp(s.behind+target*auctions-spent, -aheadMax*bound, bound)
+	return free + clamp(s.behind, -bound, bound)/window*remaining
+}
+
+// aheadMax is how many windows a campaign that is ahead of its plan is held back: with a budget of five clicks, one
+// click is more than a window plans.
+const aheadMax = 4
 
 // trafficMin is the least number of auctions in memory that an estimate is made from.
 const trafficMin = 1e-3
