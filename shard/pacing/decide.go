@@ -27,7 +27,7 @@ func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decisi
 	}
 	return Decision{
 		Word:       word,
-		Hold:       money.Micros(math.Ceil(min(s.hold(), float64(money.MaxMicros)))),
+		Hold:       money.Micros(math.Ceil(clamp(s.hold(), 0, float64(money.MaxMicros)))),
 		Status:     s.status(plan, l),
 		Skip:       uint32(s.skip * Always),
 		Multiplier: uint32(s.multiplier * Unshaded),
@@ -51,7 +51,7 @@ func (s *State) count(auctions, pass, multiplier float64) {
 	s.counted += auctions
 	s.skip = unit(s.skip + (1-pass-s.skip)*(auctions/s.counted))
 	if competed := s.counted * (1 - s.skip); competed > 0 {
-		s.multiplier = unit(s.multiplier + (multiplier-s.multiplier)*min(auctions*pass/competed, 1))
+		s.multiplier = unit(s.multiplier + (multiplier-s.multiplier)*clamp(auctions*pass/competed, 0, 1))
 	}
 }
 

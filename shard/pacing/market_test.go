@@ -160,17 +160,17 @@ func (m *market) days(n int) (mean dayOutcome) {
 }
 
 // TestVirtualMarket holds the controller to figures near those of the simulator: a budget is spent, late, along the
-// traffic and without overselling. The distance from the traffic is bounded by chance alone: of n clicks at random
-// moments it is 0.87/sqrt(n) in the mean (0.28, 0.06, 0.01), to which the unplanned end of the day adds 0.03.
+// traffic and without overselling. Of n clicks at random moments the distance from the traffic would be 0.87/sqrt(n) in
+// the mean (0.28, 0.06, 0.01), to which the unplanned end of the day adds 0.03; with few clicks catching up beats that.
 func TestVirtualMarket(t *testing.T) {
 	for _, c := range []struct {
 		clicks, demand         float64
 		days                   int
 		utilisation, hours, ks float64 // Bounds: at least, at least, at most.
 	}{
-		{clicks: 10, demand: 4, days: 60, utilisation: 0.91, hours: 22, ks: 0.31},
-		{clicks: 200, demand: 4, days: 16, utilisation: 0.99, hours: 21, ks: 0.10},
-		{clicks: 200, demand: 20, days: 8, utilisation: 0.99, hours: 20.5, ks: 0.10},
+		{clicks: 10, demand: 4, days: 60, utilisation: 0.90, hours: 22, ks: 0.26},
+		{clicks: 200, demand: 4, days: 16, utilisation: 0.99, hours: 21, ks: 0.08},
+		{clicks: 200, demand: 20, days: 8, utilisation: 0.99, hours: 20.5, ks: 0.08},
 		{clicks: 10_000, demand: 4, days: 2, utilisation: 0.995, hours: 21, ks: 0.06},
 	} {
 		m := market{clicks: c.clicks, demand: c.demand, clickRate: 0.03, fast: 20, params: Defaults()}
@@ -181,7 +181,7 @@ func TestVirtualMarket(t *testing.T) {
 		if o.utilisation < c.utilisation || o.hours95 < c.hours || o.ks > c.ks || o.over > 0.001 {
 			t.Errorf("%.0f clicks, demand %.0f: %+v, want %+v and at most 0.1 %% oversold", c.clicks, c.demand, o, c)
 		}
-		if o.value < 1.3*unpaced.value || o.ks > unpaced.ks/2 {
+		if o.value < 1.25*unpaced.value || o.ks > unpaced.ks/2 {
 			t.Errorf("%.0f clicks, demand %.0f: %+v is no better than unpaced: %+v", c.clicks, c.demand, o, unpaced)
 		}
 	}

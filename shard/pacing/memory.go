@@ -23,6 +23,8 @@ type Memory struct {
 	Traffic        uint64       // Auctions in the memory of the estimate, in units of 2^-8.
 	Seen           uint64       // Auctions since the start of the period; without a forecast of about the last hour.
 	SeenHours      uint64       // Weight of the curve over the same time, in average hours of units of 2^-20.
+	Used           money.Micros // Billed in the period and on hold.
+	Behind         money.Micros // Distance from the plan; negative when too much was spent.
 	Cap            money.Micros // Budget and carry of the last tick.
 	DayStartMillis int64        // Plan.DayStartMillis of the last tick.
 	DaySpent       money.Micros // Billed in the period before that day.
@@ -55,6 +57,7 @@ func (s *State) Memory() Memory {
 		WinRate: whole(s.winRate * rateUnit),
 		Cost:    micros(s.cost), Traffic: whole(s.traffic * trafficUnit),
 		Seen: whole(s.seen), SeenHours: whole(s.seenHours * hourUnit),
+		Used: micros(s.used), Behind: signed(s.behind),
 		Cap: s.cap, DayStartMillis: s.dayStart, DaySpent: s.daySpent,
 		Counted: whole(s.counted), Skip: uint32(s.skip * Always), Multiplier: uint32(s.multiplier * Unshaded),
 	}
@@ -81,6 +84,8 @@ func Restore(m Memory) State {
 		winRate: float64(m.WinRate) / rateUnit,
 		cost:    amount(m.Cost), traffic: float64(m.Traffic) / trafficUnit,
 		seen: float64(m.Seen), seenHours: float64(m.SeenHours) / hourUnit,
+		used: amount(m.Used), usedKnown: m.Used > 0,
+		behind:   float64(min(max(m.Behind, -money.MaxMicros), money.MaxMicros)),
 		cap:      min(max(m.Cap, 0), money.MaxMicros),
 		dayStart: m.DayStartMillis, daySpent: min(max(m.DaySpent, 0), money.MaxMicros),
 		counted: float64(m.Counted), skip: unit(float64(m.Skip) / Always),
@@ -101,6 +106,13 @@ func amount(m money.Micros) float64 { return float64(min(max(m, 0), money.MaxMic
 
 func micros(v float64) money.Micros {
 	return money.Micros(math.Round(clamp(v, 0, float64(money.MaxMicros))))
+}
+
+func signed(v float64) money.Micros {
+	if v < 0 {
+		return -micros(-v)
+	}
+	return micros(v)
 }
 
 // whole rounds to an integer that a float holds exactly.

@@ -3,7 +3,8 @@ package pacing // float: the leader computes this; its results are replicated as
 // Params are the constants of the controller. Times are in seconds. The zero value is not usable: take Defaults and
 // change it. A Params is only read, so that all campaigns of a marketplace can share one.
 type Params struct {
-	// ClickDelay is the mean time from an auction to its click. Each marketplace learns its own; 60 s before it has.
+	// ClickDelay is the mean time from an auction to the event that charges for it, which is a click but for CPM. Each
+	// marketplace learns its own; 60 s before it has. It counts as 1 s to 7 days.
 	ClickDelay float64
 	// SlowShare of the clicks are late: their mean delay is SlowFactor times that of the others. ClickDelay is the mean
 	// of all.
@@ -25,6 +26,9 @@ type Params struct {
 	WinMemory float64
 	// FastFinish is the share of the period's traffic that is not planned, so that the budget is spent a little early.
 	FastFinish float64
+	// CatchUp is the number of loop times in which the distance from the plan is made up, at least CatchUpMin seconds; 0:
+	// it is spread over the rest of the period. CatchUpMax bounds the relative change of the target.
+	CatchUp, CatchUpMin, CatchUpMax float64
 	// RemainingMin is the least share of the period's traffic that is assumed to remain.
 	RemainingMin float64
 	// PriorShare is the share of a period that the forecast of traffic weighs against what was seen.
@@ -65,6 +69,7 @@ func Defaults() Params {
 		Start: -1.2039728043259361, // ln 0.3
 		Floor: 0.05, XMin: -6, StepMax: 2,
 		Evidence: 10, LoopMin: 60, LoopMax: 5400, LoopShare: 1.0 / 16, WinMemory: 1800,
+		CatchUp: 3, CatchUpMin: 7200, CatchUpMax: 0.8,
 		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, UnknownMemory: 3600,
 		EpsilonShare: 0.02,
 		EditGain:     0.5, DayCap: 2, OpeningSeconds: 3600,

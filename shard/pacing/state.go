@@ -9,7 +9,7 @@ import "github.com/gavel-ads/gavel/shard/money"
 // that are expected until its end, and the estimate, which is what the campaign cost lately. It moves the logarithm of
 // the aggressiveness by that of their ratio within a loop time. Both are expected costs, so that a campaign with ten
 // clicks a day has a signal after every win and not only after every click; what was really billed is corrected through
-// what is free. There is no integral part that could wind up: what is free carries all past error.
+// what is free, and what chance added or took lately is made up within some loop times (catchUp).
 type State struct {
 	at       int64 // Time of the last tick in milliseconds.
 	started  bool  // There was a tick.
@@ -24,6 +24,10 @@ type State struct {
 	winRate            float64 // Wins per second.
 	cost, traffic      float64 // Expected cost and auctions in the memory of the estimate.
 	seen, seenHours    float64 // Auctions of this period, and the curve's weight while they were counted; see observe.
+
+	used      float64 // Billed in this period and on hold, at the last tick.
+	usedKnown bool    // used is that of this period.
+	behind    float64 // Distance from the plan that is to be made up; below 0 when too much was spent.
 
 	cap      money.Micros // Budget and carry at the last tick.
 	dayStart int64        // Plan.DayStartMillis at the last tick.
@@ -58,8 +62,9 @@ func (s *State) Tick(now int64, plan *Plan, served Served, curve *Curve, p *Para
 	}
 	s.limit(&l, plan, &t, p)
 	s.edit(plan, &l, p)
+	spent := s.spend(&l, &served)
 	if plan.Mode == Even && plan.active() && l.left > 0 && !resumed {
-		s.steer(dt, &served, &t, &l, p)
+		s.steer(dt, spent, &served, &t, &l, p)
 		s.remember(dt, p)
 	}
 	return s.decide(plan, served.Auctions, &l, p)

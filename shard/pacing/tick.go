@@ -6,6 +6,9 @@ import "math"
 // one of this length would. After a restored memory that is older, the first tick learns nothing.
 const gapMax = 60
 
+// perMilli converts milliseconds to seconds. Multiplying is faster than dividing.
+const perMilli = 1e-3
+
 // advance moves the state's time to now and returns the time before and the seconds between.
 func (s *State) advance(now int64) (last int64, dt float64) {
 	last = s.at
@@ -16,7 +19,7 @@ func (s *State) advance(now int64) (last int64, dt float64) {
 		return now, 0
 	}
 	s.at = now
-	return last, float64(now-last) / 1000
+	return last, float64(now-last) * perMilli
 }
 
 // begin starts the campaign or the period, and the day, where the plan has a new one.
@@ -27,10 +30,11 @@ func (s *State) begin(plan *Plan, p *Params) {
 		s.aggressiveness, s.opening = math.Exp(p.Start), openingUnknown
 	case s.period != plan.Period:
 		if s.opening != openingUnknown {
-			s.aggressiveness = s.opening
+			s.jump(s.opening)
 		}
 		s.period, s.cap, s.opening = plan.Period, plan.cap(), openingUnknown
-		s.steered, s.seen, s.seenHours = 0, 0, 0
+		s.steered, s.seen, s.seenHours, s.behind = 0, 0, 0, 0
+		s.usedKnown = false
 		s.counted, s.skip, s.multiplier = 0, 0, 0
 		s.dayStart, s.daySpent = plan.DayStartMillis, 0
 	}
@@ -42,12 +46,15 @@ func (s *State) begin(plan *Plan, p *Params) {
 // serve lets the hold and the rate of wins decay over dt seconds and adds what was served.
 func (s *State) serve(dt float64, served *Served, p *Params) {
 	cost, wins := served.cost(), float64(served.Wins)
-	y := dt * (1 - p.SlowShare + p.SlowShare*p.SlowFactor) / max(p.ClickDelay, 1)
+	y := dt * (1 - p.SlowShare + p.SlowShare*p.SlowFactor) / clamp(p.ClickDelay, 1, delayMax)
 	s.holdFast = s.holdFast*decay(y) + (1-p.SlowShare)*cost
 	s.holdSlow = s.holdSlow*decay(y/p.SlowFactor) + p.SlowShare*cost
 	perSecond := 1 / p.WinMemory
 	s.winRate = s.winRate*decay(dt*perSecond) + wins*perSecond
 }
+
+// delayMax bounds the click delay: a week, after which clicks are not charged, in seconds.
+const delayMax = 7 * daySeconds
 
 func (s *Served) cost() float64 { return amount(s.Expected) }
 
@@ -70,10 +77,10 @@ func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64
 	end := max(inRange(plan.EndMillis), start)
 	begin, at := c.at(start), c.at(min(max(now, start), end))
 	t.total, t.gone = c.at(end)-begin, at-begin
-	t.seconds = float64(end-start) / 1000
+	t.seconds = float64(end-start) * perMilli
 	t.forecast = c.level * t.total
 	if now > start && last < end {
-		s.see(float64(now-last)/1000, at-c.at(max(last, start)), auctions, t.forecast > 0, p)
+		s.see(float64(now-last)*perMilli, at-c.at(max(last, start)), auctions, t.forecast > 0, p)
 	}
 	if from, to := max(plan.DayStartMillis, start), min(plan.DayEndMillis, end); from < to {
 		dayBegin := c.at(from)
@@ -106,11 +113,24 @@ type limits struct {
 func (s *State) limit(l *limits, plan *Plan, t *traffic, p *Params) {
 	l.cap, l.day = float64(plan.cap()), math.Inf(1)
 	l.left = l.cap - float64(max(plan.Spent, 0))
-	l.free = max(l.left-s.hold(), 0)
+	if l.free = l.left - s.hold(); l.free < 0 {
+		l.free = 0
+	}
 	if t.day > 0 {
 		today := float64(max(plan.Spent-s.daySpent, 0))
 		l.day = max(p.DayCap*l.cap*t.day/t.total-today-s.hold(), 0)
 	}
+}
+
+// spend returns what was billed or put on hold since the last tick, less what was released of the hold.
+func (s *State) spend(l *limits, served *Served) float64 {
+	used := l.cap - l.left + s.hold()
+	spent := used - s.used
+	if !s.usedKnown {
+		spent = served.cost()
+	}
+	s.used, s.usedKnown = used, true
+	return spent
 }
 
 // edit answers a change of the budget inside a period at once. Spend grows with the square of the aggressiveness, so
@@ -122,23 +142,36 @@ func (s *State) edit(plan *Plan, l *limits, p *Params) {
 	before := l.free - l.cap + float64(s.cap)
 	s.cap = plan.cap()
 	if plan.Mode == Even && before > 0 && l.free > 0 {
-		s.scale(p.EditGain*clamp(math.Log(l.free/before), -p.StepMax, p.StepMax), p)
+		s.jump(p.bound(s.aggressiveness * math.Exp(p.EditGain*clamp(math.Log(l.free/before), -p.StepMax, p.StepMax))))
 	}
+}
+
+// jump changes the aggressiveness at once, and the memory of the estimate with it: spend goes with the square, and the
+// loop would answer a second time to what it remembers of the old spend.
+func (s *State) jump(aggressiveness float64) {
+	factor := aggressiveness / s.aggressiveness
+	s.aggressiveness = aggressiveness
+	s.cost *= factor * factor
 }
 
 // steer moves the aggressiveness toward the target. The plan of the period and the cap of the day are two targets, of
 // which the smaller counts.
-func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Params) {
+func (s *State) steer(dt, spent float64, served *Served, t *traffic, l *limits, p *Params) {
 	level := s.level(t, p)
 	if level <= 0 {
 		return // Nothing is known of the traffic yet.
 	}
-	free, remaining := l.free, level*max(p.RemainingMin*t.total, (1-p.FastFinish)*t.total-t.gone)
+	free, remaining := l.free, level*clamp((1-p.FastFinish)*t.total-t.gone, p.RemainingMin*t.total, t.total)
 	if t.day > 0 {
 		today := level * max(p.RemainingMin*t.day, t.day-t.dayGone)
 		if l.day*remaining < free*today {
 			free, remaining = l.day, today
 		}
+	}
+	tau := p.loop(s.winRate, t.seconds)
+	if p.CatchUp > 0 {
+		window := clamp(p.CatchUp*tau, p.CatchUpMin, t.seconds) * level * t.total / t.seconds
+		free = s.catchUp(free, remaining, window, spent, float64(served.Auctions), p)
 	}
 	base := t.forecast
 	if base == 0 {
@@ -146,7 +179,7 @@ func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Para
 	}
 	epsilon := p.EpsilonShare * l.cap / base
 
-	part := dt / p.loop(s.winRate, t.seconds)
+	part := dt / tau
 	forget := decay(2 * part)
 	s.cost = s.cost*forget + served.cost()
 	s.traffic = s.traffic*forget + float64(served.Auctions)
@@ -159,25 +192,46 @@ func (s *State) steer(dt float64, served *Served, t *traffic, l *limits, p *Para
 	if dt > gapMax {
 		part *= gapMax / dt
 	}
-	s.scale(clamp(step, -p.StepMax, p.StepMax)*min(part, 1), p)
+	s.aggressiveness = p.bound(s.aggressiveness * exp(clamp(step, -p.StepMax, p.StepMax)*clamp(part, 0, 1)))
 }
+
+// catchUp returns what of the free amount is planned over the remaining auctions, changed so that the distance from the
+// plan is made up within some loop times. Spreading it over the rest of the period, as the target alone does, leaves
+// the chance of each click in the curve: with ten clicks a day the first two may come in the first hour. The distance
+// sums what each tick's target planned less what was billed or put on hold. An edit or a pause is no distance, because
+// the target knows it; and the distance is bounded, so that it does not wind up.
+func (s *State) catchUp(free, remaining, window, spent, auctions float64, p *Params) float64 {
+	target := free / remaining
+	bound := p.CatchUpMax * target * window
+	s.behind = clamp(s.behind+target*auctions-spent, -aheadMax*bound, bound)
+	return free + clamp(s.behind, -bound, bound)/window*remaining
+}
+
+// aheadMax is how many windows a campaign that is ahead of its plan is held back: with a budget of five clicks, one
+// click is more than a window plans.
+const aheadMax = 4
 
 // trafficMin is the least number of auctions in memory that an estimate is made from.
 const trafficMin = 1e-3
 
-// scale adds to the logarithm of the aggressiveness.
-func (s *State) scale(step float64, p *Params) {
-	s.aggressiveness = min(s.aggressiveness*exp(step), 1)
-	if s.aggressiveness < p.Floor { // Rare, so that most ticks need no exponential.
-		s.aggressiveness = max(s.aggressiveness, math.Exp(p.XMin))
+// bound clamps an aggressiveness.
+func (p *Params) bound(aggressiveness float64) float64 {
+	if aggressiveness < p.Floor { // Rare, so that most ticks need no exponential.
+		return max(aggressiveness, math.Exp(p.XMin))
 	}
+	if aggressiveness > 1 {
+		return 1
+	}
+	return aggressiveness
 }
 
 // level returns the auctions of an average hour as they look now: those of the hours that were seen, weighed against
 // the forecast. It returns 0 when nothing is known.
 func (s *State) level(t *traffic, p *Params) float64 {
 	if t.forecast > 0 {
-		t.forecast = max(t.forecast, 1)
+		if t.forecast < 1 {
+			t.forecast = 1
+		}
 		return (s.seen + p.PriorShare*t.forecast) / (s.seenHours + p.PriorShare*t.total)
 	}
 	if s.seen <= 0 || s.seenHours <= 0 || t.total <= 0 {
@@ -192,7 +246,8 @@ func (p *Params) loop(winRate, planSeconds float64) float64 {
 	if winRate*tau > p.Evidence {
 		tau = p.Evidence / winRate
 	}
-	return max(min(max(tau, p.LoopMin), planSeconds*p.LoopShare), 1)
+	tau = clamp(tau, p.LoopMin, p.LoopMax)
+	return clamp(planSeconds*p.LoopShare, 1, tau)
 }
 
 // remember keeps the aggressiveness of the period's beginning for the beginning of the next.
@@ -206,7 +261,17 @@ func (s *State) remember(dt float64, p *Params) {
 	}
 }
 
-func clamp(v, low, high float64) float64 { return max(low, min(v, high)) }
+// clamp returns v, or the bound that it is beyond. The built-in min and max of floats cost four times as much, because
+// they order zeros and numbers that are none.
+func clamp(v, low, high float64) float64 {
+	if v < low {
+		return low
+	}
+	if v > high {
+		return high
+	}
+	return v
+}
 
 // inRange clamps a time to 1970 to the year 287,396, in which differences of times cannot overflow and are exact as
 // floats.

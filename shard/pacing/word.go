@@ -32,5 +32,8 @@ func unit(v float64) float64 {
 	if !(v > 0) {
 		return 0
 	}
-	return min(v, 1)
+	if v > 1 {
+		return 1
+	}
+	return v
 }

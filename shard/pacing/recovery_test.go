@@ -1,0 +1,75 @@
+package pacing
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// recovery runs a campaign without chance under uniform traffic, changes something at noon, and returns after how many
+// seconds the spend stays within 10 % of what is free over the time that remains.
+func recovery(wins float64, change func(plan *Plan, demand *float64, s *State)) (seconds int64) {
+	p := Defaults()
+	w := UniformWeights()
+	w.Level = 1000 * 3600 << 8
+	curve := NewCurve(&w, UTC, nil, 0, dayMillis)
+	plan := Plan{Mode: Even, Budget: 1e10, EndMillis: dayMillis}
+	var s State
+	var served Served
+	demand, won := 6.0, 0.0 // Full bids would spend six budgets; wins are those of each second at the planned pace.
+	const noon = dayMillis / 2
+	for now := int64(0); now < noon+6*hourMillis; now += 1000 {
+		if now == noon {
+			change(&plan, &demand, &s)
+		}
+		d := s.Tick(now, &plan, served, curve, &p)
+		pass, multiplier := Split(d.Word)
+		rate := demand * 1e10 / 86400 * pass * multiplier * multiplier
+		won += wins * rate / (1e10 / 86400)
+		whole := math.Floor(won)
+		won -= whole
+		served = Served{Expected: money.Micros(rate), Wins: uint64(whole), Auctions: 1000}
+		plan.Spent += served.Expected
+		free := float64(plan.Budget-plan.Spent) - float64(d.Hold)
+		planned := free / (0.97*86400 - float64(now)/1000)
+		if now >= noon && math.Abs(rate/planned-1) > 0.1 {
+			seconds = (now-noon)/1000 + 1
+		}
+	}
+	return seconds
+}
+
+// After a change a campaign is back within 10 % of its plan in about three loop times: three minutes for one that wins
+// often, hours for one with ten wins an hour, which needs them to see that anything changed. An edit of the budget acts
+// at once.
+func TestRecovery(t *testing.T) {
+	double := func(plan *Plan, _ *float64, _ *State) { plan.Budget *= 2 }
+	halve := func(plan *Plan, _ *float64, _ *State) { plan.Budget = plan.Spent + (plan.Budget-plan.Spent)/2 }
+	bid := func(_ *Plan, demand *float64, _ *State) { *demand *= 4 }
+	rivals := func(_ *Plan, demand *float64, _ *State) { *demand /= 4 }
+	lost := func(_ *Plan, _ *float64, s *State) { *s = State{} }
+	leader := func(_ *Plan, _ *float64, s *State) { *s = Restore(s.Memory()) }
+	for _, test := range []struct {
+		name   string
+		wins   float64 // A second, on plan.
+		change func(*Plan, *float64, *State)
+		within int64 // Seconds.
+	}{
+		{"a doubled budget", 1, double, 10},
+		{"half of what is left", 1, halve, 10},
+		{"a doubled bid", 1, bid, 240},
+		{"rivals that bid twice as much", 1, rivals, 300},
+		{"a leader without memory", 1, lost, 900},
+		{"a new leader", 1, leader, 0},
+		{"half of what is left, ten wins an hour", 10.0 / 3600, halve, 60},
+		{"a doubled bid, ten wins an hour", 10.0 / 3600, bid, 4 * 3600},
+		{"rivals that bid twice as much, ten wins an hour", 10.0 / 3600, rivals, 5 * 3600},
+	} {
+		seconds := recovery(test.wins, test.change)
+		t.Logf("%s: %d s", test.name, seconds)
+		if seconds > test.within {
+			t.Errorf("%s: back within 10 %% of the plan after %d s, want %d", test.name, seconds, test.within)
+		}
+	}
+}
