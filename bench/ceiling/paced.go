@@ -16,14 +16,14 @@ const (
 	pacedLeft       = money.MaxMicros / 2
 	pacedMultiplier = market.PacingUnshaded / 2
 	pacedState      = market.PacingAlways<<32 | pacedMultiplier
-	// pacedExponent makes a minor unit a hundredth of the smallest bid. So every bid is shaded by half and none is thrown
-	// out at random, and the winners are those of auctions without pacing.
+	// pacedExponent makes a minor unit a hundredth of the smallest bid. So every bid is shaded by half and none is
+	// thrown out at random, and the winners are those of auctions without pacing.
 	pacedExponent = 4
 )
 
-// pace gives every campaign a budget, a wallet and a pacing state, and starts what a node does for pacing: once a second
-// it collects its own totals, and stores hold and pacing state of every campaign that has won, as if the leader had
-// published them.
+// pace gives every campaign a budget, a wallet and a pacing state, and starts what a node does for pacing: once a
+// second it collects its own totals, and stores hold and pacing state of every campaign that has won, as if the leader
+// had published them.
 func pace(m *market.Market) {
 	v := m.View()
 	settings := *v.Marketplace(servingtest.Marketplace)

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
+	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -102,6 +103,31 @@ func TestExplanationsAgreeWithAuctions(t *testing.T) {
 		if err != nil || strings.Contains(string(text), "resolvedBidId") || strings.Contains(string(text), `"u"`) {
 			t.Errorf("%v: %s", err, text)
 		}
+	}
+}
+
+// TestExplanationHasTheNumbersOfTheGates checks that an explanation shows what the gates of budget, wallet and pacing
+// compared, in minor units.
+func TestExplanationHasTheNumbersOfTheGates(t *testing.T) {
+	node := servingtest.New(servingtest.Spec{Bids: 1})
+	node.Market.SetServingNodes(2)
+	b := node.Market.View().Balances(1) // The fixture's only campaign.
+	b.BudgetLeft.Store(5_000_000)
+	b.WalletBalance.Store(7_000)
+	b.Hold.Store(1_234_500)
+	b.WalletHold.Store(2_000)
+	b.ClickRate.Store(1 << 30) // One click of four impressions.
+	body := `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p-0000000"]}}]}`
+	if a := ask(node.Core, "POST", "/v2/auctions", node.AuctionKey, body); !strings.Contains(a.body, "resolvedBidId") {
+		t.Fatal(a.body)
+	}
+	// The bid of one minor unit was clamped to the 7,000 micros in the wallet. The win is expected to cost a quarter of that.
+	b.Pacing.Store(market.PacingUnshaded / 2) // The least bid is one minor unit, so that shading becomes a chance of 0.
+	c := explained(t, node.Core, "auctions", body).Auctions[0].Candidates[0]
+	text := fmt.Sprintf("%s %s of %s: %s left, %s held, %s in the wallet, %s held, %s pending, chance %v, %t",
+		c.Reason, c.Competing, c.Shaded, c.Remaining, c.Hold, c.Wallet, c.WalletHold, c.Pending, c.Pacing, c.Draw > 0 && c.Draw < 1)
+	if want := "pacing 0.7 of 1: 500 left, 123.45 held, 0.7 in the wallet, 0.2 held, 0.35 pending, chance 0, true"; text != want {
+		t.Errorf("explained as\n%s, want\n%s", text, want)
 	}
 }
 

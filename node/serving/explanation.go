@@ -68,7 +68,7 @@ type Candidate struct {
 	WalletHold   json.Number `json:"walletHold,omitempty" doc:"The sum of hold over all campaigns of the wallet."`
 	Pending      json.Number `json:"pending,omitempty" doc:"Expected cost of wins of the last seconds that hold may not contain yet: those of this node times the number of nodes."`
 	Pacing       float64     `json:"pacing" doc:"Probability that pacing lets the campaign compete; below 1, the draw has to be below it."`
-	Draw         float64     `json:"draw" doc:"The number from 0 to 1 that was drawn for the campaign in this request; 0 for external demand."`
+	Draw         float64     `json:"draw" doc:"The number from 0 to 1 chosen at random for the campaign in this request; 0 for external demand."`
 	Quality      float64     `json:"quality"`
 	Score        float64     `json:"score" doc:"Comparable within the auction; 0 when a gate came before."`
 	Against      *Rival      `json:"against,omitempty" doc:"The winner that the bid would have had to beat."`

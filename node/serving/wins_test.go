@@ -29,8 +29,8 @@ func spent(t *testing.T, s *market.Spending, groups int) (total market.Spent) {
 	return total
 }
 
-// TestWinsAreRecordedOnce checks that every winner of an answer is added to the totals once, external ones excepted, and
-// that auctions are counted by format.
+// TestWinsAreRecordedOnce checks that every winner of an answer is added to the totals once, external ones excepted,
+// and that auctions are counted by format.
 func TestWinsAreRecordedOnce(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 200, Kinds: true})
 	spending := market.NewSpending(node.Market)
@@ -65,8 +65,8 @@ func TestWinsAreRecordedOnce(t *testing.T) {
 	}
 }
 
-// TestWinsOfAnAbandonedRunAreNotRecorded checks that an auction which runs again because a group became stale records only
-// the winners of its answer.
+// TestWinsOfAnAbandonedRunAreNotRecorded checks that an auction which runs again because a group became stale records
+// only the winners of its answer.
 func TestWinsOfAnAbandonedRunAreNotRecorded(t *testing.T) {
 	core, node, asked := coreWithStaleness(false, true)
 	spending := market.NewSpending(node.Market)
@@ -76,8 +76,8 @@ func TestWinsOfAnAbandonedRunAreNotRecorded(t *testing.T) {
 	}
 }
 
-// TestNothingButAuctionsRecordsWins checks that explanations, those of sampled requests included, and forecasts leave the
-// totals and the traffic as they were.
+// TestNothingButAuctionsRecordsWins checks that explanations, those of sampled requests included, and forecasts leave
+// the totals and the traffic as they were.
 func TestNothingButAuctionsRecordsWins(t *testing.T) {
 	node, core := recording(1)
 	spending := market.NewSpending(node.Market)

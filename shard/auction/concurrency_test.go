@@ -9,10 +9,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Workers sell one budget until it has no room, while their wins are collected and the hold is published. Nothing is
-// lost: the totals are exactly what the workers won. The room that a worker sees lags behind by the requests that the
-// others are answering, so the budget is oversold by less than one win of each worker.
-func TestWorkersShareARoom(t *testing.T) {
+// Workers sell one budget until it has no headroom, while their wins are collected and the hold is published. Nothing
+// is lost: the totals are exactly what the workers won. The headroom that a worker sees lags behind by the requests
+// that the others are answering, so the budget is oversold by less than one win of each worker.
+func TestWorkersShareABudget(t *testing.T) {
 	const workers, left = 4, 20_000_000
 	m := market.New(1)
 	w := newModelMarket()

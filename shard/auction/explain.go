@@ -26,7 +26,7 @@ type BidExplanation struct {
 	Amount          money.Micros // The bid amount.
 	Adjusted        money.Micros // The amount after the schedule and the multipliers of the user's segments.
 	Shaded          money.Micros // The amount after pacing.
-	Competing       money.Micros // The amount with which the bid competes: Shaded, and at most what is left of budget and wallet.
+	Competing       money.Micros // The amount with which the bid competes: Shaded, and at most what is left.
 	Reserve         money.Micros // The reserve price; Adjusted must be above it.
 	BudgetLeft      money.Micros // Budget left; math.MaxInt64 without a budget.
 	WalletBalance   money.Micros // Wallet balance; math.MaxInt64 in billing mode post.
@@ -34,7 +34,7 @@ type BidExplanation struct {
 	WalletHold      money.Micros // What the open ads of all campaigns of the wallet take off WalletBalance.
 	Pending         money.Micros // What this node's wins of the last seconds take off both.
 	PassProbability uint64       // Probability that pacing lets the campaign compete, in units of 1/2^32; market.PacingAlways: always.
-	Draw            uint64       // The number drawn for the campaign in this request, from 0 to 2^32-1. It must be below PassProbability.
+	Draw            uint64       // The random number of the campaign in this request, to compare with PassProbability.
 	Quality         uint64       // In units of 1/market.QualityOne^2.
 	// ScoreHi and ScoreLo are the 128-bit score: Competing times the weight of the charge type and the quality.
 	ScoreHi, ScoreLo uint64
@@ -103,19 +103,20 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *BidExplanation) bo
 // explainBid evaluates the gates of a bid again and returns their numbers.
 func (s *Scratch) explainBid(h *hit, b *market.BidRow) BidExplanation {
 	c := s.v.Campaign(b.Campaign)
-	room := s.roomOf(s.v.Balances(b.Campaign), s.earlierCostOf(b.Campaign))
+	own := s.headroomOf(s.v.Balances(b.Campaign), s.earlierCostOf(b.Campaign))
 	r := s.productOf(h)
 	f := BidExplanation{
 		Campaign: s.v.CampaignText(b.Campaign), Group: c.Group, Bid: b.Ordinal, Vendor: s.v.Vendor(c.Vendor),
 		Charge: c.Charge, Amount: money.Micros(b.Amount), Quality: h.quality,
-		BudgetLeft: money.Micros(room.left), WalletBalance: money.Micros(room.wallet), Hold: money.Micros(room.hold),
-		WalletHold: money.Micros(room.walletHold), Pending: money.Micros(room.claimed), Draw: s.draw(c),
+		BudgetLeft: money.Micros(own.left), WalletBalance: money.Micros(own.wallet),
+		Hold: money.Micros(own.hold), WalletHold: money.Micros(own.walletHold), Pending: money.Micros(own.claimed),
+		Draw: s.draw(c),
 	}
 	floor := s.floorOf(c.Charge, r)
 	f.Reserve = money.Micros(floor)             // An amount.
 	x := s.value(uint64(b.Amount), floor, b, c) // Amounts are positive.
 	f.Adjusted, f.Shaded, f.PassProbability = money.Micros(x.adjusted), money.Micros(x.shaded), x.pass
-	f.Competing = money.Micros(min(x.shaded, room.most(c.Charge))) // At most shaded.
+	f.Competing = money.Micros(min(x.shaded, own.most(c.Charge))) // At most shaded.
 	if b.Ad != 0 {
 		ad := s.v.Ad(b)
 		f.Type, f.Target = ad.Target, ad.ID

@@ -118,8 +118,8 @@ func (s *Scratch) gateMoney(floor uint64, b *market.BidRow, c *market.CampaignRo
 		return 0, Stale
 	}
 	balances, most := s.v.Balances(b.Campaign), uint64(math.MaxUint64)
-	if !balances.HasRoom(amount, s.nodes, s.earlierCost) { // Near the end of a budget or wallet.
-		if most, lost = s.gateRoom(balances, b.Campaign, c.Charge, floor); lost != passed {
+	if !balances.HasHeadroom(amount, s.nodes, s.earlierCost) { // Near the end of a budget or wallet.
+		if most, lost = s.gateHeadroom(b.Campaign, c.Charge, floor); lost != passed {
 			return 0, lost
 		}
 	}

@@ -110,7 +110,7 @@ func (w *modelMarket) gateMoney(q query, c *campaign, b *market.Bid, t *auction.
 	case w.stale != nil && w.stale.Has(uint16(c.Group)):
 		return 0, auction.Stale, true
 	}
-	most, gate, fails := w.room(c, floor)
+	most, gate, fails := w.headroom(c, floor)
 	switch {
 	case fails:
 		return 0, gate, true

@@ -115,8 +115,7 @@ func chargeProbability(charge market.ChargeType, visibility uint64, click uint32
 	return probability
 }
 
-// tokenWeight returns a probability in units of 1/2^32 as tokens contain it: in units of 1/2^16, rounded up; 65535 means
-// 1.
+// tokenWeight converts a probability from units of 1/2^32 to those of tokens: 1/2^16, rounded up, where 65535 means 1.
 func tokenWeight(probability uint64) uint16 {
 	return uint16(min(probability>>16+1, 1<<16-1)) // At most 65535.
 }

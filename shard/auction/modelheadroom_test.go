@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// This file holds the model's room of a campaign: its balances, the holds of the leader and the node's own wins.
+// This file holds the model's headroom of a campaign: its balances, the holds of the leader and the node's own wins.
 
 // ownWin is one win of this node.
 type ownWin struct {
@@ -18,7 +18,7 @@ type ownWin struct {
 	collections int          // How many collections of market.Spending have happened since.
 }
 
-// modelEffects counts what the room changed, to check that the random auctions reach it.
+// modelEffects counts what the headroom changed, to check that the random auctions reach it.
 type modelEffects struct {
 	clamped      int64 // Bids that competed with what was left.
 	belowReserve int64 // Bids that lost because what was left is not above the reserve price.
@@ -35,8 +35,8 @@ func (e *modelEffects) add(f *modelEffects) {
 	e.sameRequest += f.sameRequest
 }
 
-// room returns the gate of budget or wallet that a bid fails, and the largest amount with which it may compete.
-func (w *modelMarket) room(c *campaign, floor money.Micros) (most money.Micros, lost auction.Reason, fails bool) {
+// headroom returns the gate of budget or wallet that a bid fails, and the largest amount with which it may compete.
+func (w *modelMarket) headroom(c *campaign, floor money.Micros) (most money.Micros, lost auction.Reason, fails bool) {
 	var pending money.Micros
 	for _, x := range c.wins {
 		pending = addUpTo(pending, x.cost)
@@ -50,8 +50,8 @@ func (w *modelMarket) room(c *campaign, floor money.Micros) (most money.Micros, 
 		return n
 	}
 	closed := func(left, hold money.Micros, claim *big.Int) bool {
-		room := new(big.Int).Sub(big.NewInt(int64(left)), big.NewInt(int64(hold)))
-		return room.Sub(room, claim).Sign() <= 0
+		headroom := new(big.Int).Sub(big.NewInt(int64(left)), big.NewInt(int64(hold)))
+		return headroom.Sub(headroom, claim).Sign() <= 0
 	}
 	all := claimed(addUpTo(pending, w.earlier[c]))
 	for i, x := range []struct{ left, hold money.Micros }{{c.left, c.hold}, {c.wallet, c.walletHold}} {

@@ -7,23 +7,23 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// This file holds the gates budget and wallet. A campaign's room is what is left of its budget minus the hold, which is
-// the expected cost of the ads already served whose outcome is open. The hold comes from the leader of the group and is
-// a few seconds old, so the node also takes off its own wins since then, times the number of serving nodes
-// (market.Balances). The room of the wallet is computed alike. Of the wallet's other campaigns it takes off only the
-// hold: their wins of the last seconds are in balances of their own, which are not read here.
+// This file holds the gates budget and wallet. A campaign's headroom is what is left of its budget minus the hold,
+// which is the expected cost of the ads already served whose outcome is open. The hold comes from the leader of the
+// group and is a few seconds old, so the node also takes off its own wins since then, times the number of serving nodes
+// (market.Balances). The headroom of the wallet is computed alike. Of the wallet's other campaigns it takes off only
+// the hold: their wins of the last seconds are in balances of their own, which are not read here.
 
-// room is what the gates budget and wallet read of a campaign, in micros.
-type room struct {
+// headroom is what the gates budget and wallet read of a campaign, in micros.
+type headroom struct {
 	left, hold         int64
 	wallet, walletHold int64
 	claimed            int64 // What this node's wins that hold may not include take off both.
 }
 
-// roomOf reads the room of a campaign. earlier is the expected cost of its wins in earlier auctions of the request,
-// which are not part of the balances yet.
-func (s *Scratch) roomOf(x *market.Balances, earlier uint64) room {
-	return room{
+// headroomOf reads the headroom of a campaign. earlier is the expected cost of its wins in earlier auctions of the
+// request, which are not part of the balances yet.
+func (s *Scratch) headroomOf(x *market.Balances, earlier uint64) headroom {
+	return headroom{
 		left: x.BudgetLeft.Load(), hold: x.Hold.Load(), wallet: x.WalletBalance.Load(), walletHold: x.WalletHold.Load(),
 		claimed: market.Claimed(s.nodes, x.Pending()+earlier),
 	}
@@ -32,9 +32,9 @@ func (s *Scratch) roomOf(x *market.Balances, earlier uint64) room {
 // gate returns the first of the gates budget and wallet that a bid fails. When it passes both, it returns the largest
 // amount with which the bid may compete: what is left of budget and wallet, so that one more interaction can be paid in
 // full. What is left must be above the reserve price, like the bid.
-func (r *room) gate(charge market.ChargeType, floor uint64) (most uint64, lost Reason) {
+func (r *headroom) gate(charge market.ChargeType, floor uint64) (most uint64, lost Reason) {
 	switch {
-	case r.left <= r.hold+r.claimed || perUnit(r.left, charge) <= floor: // No sum overflows: a hold is at most money.MaxMicros.
+	case r.left <= r.hold+r.claimed || perUnit(r.left, charge) <= floor: // A hold is at most MaxMicros: no overflow.
 		return 0, Budget
 	case r.wallet <= r.walletHold+r.claimed || perUnit(r.wallet, charge) <= floor:
 		return 0, Wallet
@@ -43,7 +43,9 @@ func (r *room) gate(charge market.ChargeType, floor uint64) (most uint64, lost R
 }
 
 // most returns the largest amount with which a bid of a charge type may compete.
-func (r *room) most(charge market.ChargeType) uint64 { return perUnit(min(r.left, r.wallet), charge) }
+func (r *headroom) most(charge market.ChargeType) uint64 {
+	return perUnit(min(r.left, r.wallet), charge)
+}
 
 // perUnit returns the largest amount of a charge type of which one interaction costs at most left. An amount of CPM is
 // that of a thousand impressions.
@@ -59,10 +61,10 @@ func perUnit(left int64, charge market.ChargeType) uint64 {
 	return amount
 }
 
-// gateRoom returns the first of the gates budget and wallet that a bid fails or, when it passes both, the largest amount
-// with which it may compete.
-func (s *Scratch) gateRoom(x *market.Balances, campaign uint32, charge market.ChargeType, floor uint64) (most uint64, lost Reason) {
-	r := s.roomOf(x, s.earlierCostOf(campaign))
+// gateHeadroom returns the first of the gates budget and wallet that a bid fails or, when it passes both, the largest
+// amount with which it may compete.
+func (s *Scratch) gateHeadroom(row uint32, charge market.ChargeType, floor uint64) (most uint64, lost Reason) {
+	r := s.headroomOf(s.v.Balances(row), s.earlierCostOf(row))
 	return r.gate(charge, floor)
 }
 
@@ -85,9 +87,9 @@ func (s *Scratch) addCost(expected uint64) {
 }
 
 // RecordWins adds the winners of an answered request to this node's own totals of their campaigns, which at once takes
-// their expected costs off the room that later auctions of this node see. It is called exactly once for each request
-// whose winners are shown, after its last Run, with the view and the results of that Run. It allocates nothing, does not
-// wait, and may be called concurrently.
+// their expected costs off the headroom that later auctions of this node see. It is called exactly once for each
+// request whose winners are shown, after its last Run, with the view and the results of that Run. It allocates nothing,
+// does not wait, and may be called concurrently.
 func RecordWins(v *market.View, res *Results) {
 	for i := range res.Results {
 		winners := res.Results[i].Winners
