@@ -89,32 +89,27 @@ func (l *leader) resign() {
 
 // decide makes one tick of every campaign and returns the changes that are to be replicated.
 func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic map[trafficKey]uint64) (changes []change) {
-	calendars := map[uint16]*calendar{}
-	for marketplace, periods := range l.steered.periods {
-		c := newCalendar(periods, l.p.c.Zone(marketplace), now)
-		calendars[marketplace] = &c
+	for ordinal, s := range served {
+		if int64(ordinal) <= int64(len(l.steered.campaigns)) && ordinal > 0 {
+			l.steered.campaigns[ordinal-1].served = s
+		}
 	}
-	curves := map[trafficKey]*pacing.Curve{}
-	paced := 0
+	kinds, paced := l.kinds(now, traffic), 0
+	var of *kind // That of the campaign before: most have the same one.
 	for i := range l.steered.campaigns {
 		c, ordinal := &l.steered.campaigns[i], uint32(i+1) // Ordinals have 32 bits.
-		s := served[ordinal]
-		calendar := calendars[c.marketplace]
-		if c.waits(s) || calendar == nil {
+		if key := (trafficKey{c.marketplace, c.format}); of == nil || of.key != key {
+			of = kinds.of(key)
+		}
+		if of.calendar == nil || c.waits() {
 			continue
 		}
-		key := trafficKey{c.marketplace, c.format}
-		s.Auctions = traffic[key]
-		curve := curves[key]
-		if curve == nil {
-			curve = l.p.c.Curve(c.marketplace, c.format)
-			curves[key] = curve
-		}
-		c.tick(now, calendar, s, curve, l.p.c.Params(c.marketplace))
+		served := c.served.Wins > 0
+		c.tick(now, of)
 		if c.decision.Word != pacing.Open {
 			paced++
 		}
-		if size := c.changeOf(); size > 0 || c.due(ordinal, now) || l.p.everyChange && s.Wins > 0 {
+		if size := c.changeOf(); size > 0 || c.due(ordinal, now) || l.p.everyChange && served {
 			changes = append(changes, change{ordinal, size})
 		}
 	}
@@ -122,13 +117,63 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 	return changes
 }
 
-// tick lets one campaign decide.
-func (c *controlled) tick(now time.Time, calendar *calendar, s pacing.Served, curve *pacing.Curve, params *pacing.Params) {
-	plan := calendar.plan(&c.settings, now.UnixMilli())
+// kind is what all campaigns of a marketplace and ad format have in common in one tick.
+type kind struct {
+	key      trafficKey
+	calendar *calendar // Nil while the marketplace has no periods.
+	curve    *pacing.Curve
+	params   *pacing.Params
+	auctions uint64
+}
+
+// kinds makes kinds when they are needed.
+type kinds struct {
+	p         *Pacer
+	now       time.Time
+	traffic   map[trafficKey]uint64
+	periods   map[uint16]command.Periods
+	calendars map[uint16]*calendar
+	made      map[trafficKey]*kind
+}
+
+func (l *leader) kinds(now time.Time, traffic map[trafficKey]uint64) *kinds {
+	return &kinds{l.p, now, traffic, l.steered.periods, map[uint16]*calendar{}, map[trafficKey]*kind{}}
+}
+
+func (k *kinds) of(key trafficKey) *kind {
+	x := k.made[key]
+	if x == nil {
+		x = &kind{
+			key: key, calendar: k.calendar(key.marketplace), curve: k.p.c.Curve(key.marketplace, key.format),
+			params: k.p.c.Params(key.marketplace), auctions: k.traffic[key],
+		}
+		k.made[key] = x
+	}
+	return x
+}
+
+// calendar returns the calendar of a marketplace, nil when it has no periods yet.
+func (k *kinds) calendar(marketplace uint16) *calendar {
+	c := k.calendars[marketplace]
+	periods, known := k.periods[marketplace]
+	if c == nil && known {
+		made := newCalendar(periods, k.p.c.Zone(marketplace), k.now)
+		c = &made
+		k.calendars[marketplace] = c
+	}
+	return c
+}
+
+// tick lets one campaign decide with what it has served.
+func (c *controlled) tick(now time.Time, of *kind) {
+	plan := of.calendar.plan(&c.settings, now.UnixMilli())
+	s := c.served
+	c.served = pacing.Served{}
 	if s.Wins > 0 {
 		c.price, c.moved = int64(s.Expected)/int64(s.Wins), true // Counts are far below 2^63.
 	}
-	c.decision = c.state.Tick(now.UnixMilli(), &plan, s, curve, params)
+	s.Auctions = of.auctions
+	c.decision = c.state.Tick(now.UnixMilli(), &plan, s, of.curve, of.params)
 	c.ticked = true
 }
 

@@ -151,9 +151,7 @@ func (r *reporter) give(next report) {
 		return
 	}
 	r.groups[next.group].remember(next)
-	if err := r.p.leader(next.group).totals.add(&next); err != nil {
-		r.p.stats.refused.Add(1)
-	}
+	_ = r.p.leader(next.group).totals.add(&next) // Before this node's first tick as leader it is refused; the next one repeats it.
 }
 
 // send sends reports to a node, unless it has not answered the last ones yet. What does not fit into the message waits for

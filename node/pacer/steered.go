@@ -22,6 +22,7 @@ type controlled struct {
 	settings
 	state      pacing.State
 	ticked     bool
+	served     pacing.Served // Since the last tick; Auctions is not used.
 	decision   pacing.Decision
 	status     pacing.Status // As replicated last.
 	price      int64         // Mean expected cost of the last wins, in micros.
@@ -67,10 +68,10 @@ func (s *steered) put(ordinal uint32, x *settings) {
 }
 
 // waits reports whether a campaign needs no ticks: it was not fed, is terminated, or has no budget and nothing is held.
-func (c *controlled) waits(served pacing.Served) bool {
+func (c *controlled) waits() bool {
 	if c.balances == nil || c.ended {
 		return true
 	}
-	return c.budget == 0 && served.Wins == 0 && served.Expected == 0 && c.decision.Hold == 0 && c.balances.Hold.Load() == 0 &&
+	return c.budget == 0 && c.served.Wins == 0 && c.served.Expected == 0 && c.decision.Hold == 0 && c.balances.Hold.Load() == 0 &&
 		c.balances.Pacing.Load() == market.PacingOpen
 }
