@@ -54,7 +54,11 @@ var faults = []virtual.Fault{
 // billed is a part of what the clicks cost.
 func TestNothingIsBilledAboveABudget(t *testing.T) {
 	d, k, rates := small(nil)
-	for _, kind := range policy.Kinds() {
+	kinds := policy.Kinds()
+	if testing.Short() {
+		kinds = []policy.Kind{policy.Named(policy.Controller), policy.Named(policy.None), policy.Named("sgd")}
+	}
+	for _, kind := range kinds {
 		for _, hold := range []bool{false, true} {
 			c := &virtual.Config{Nodes: 3, LagMillis: 2_500, Loss: 0.2, Skew: 1, Hold: hold, Faults: faults}
 			o := run(t, d, c, rates, kind.New(k))
