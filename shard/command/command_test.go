@@ -203,8 +203,8 @@ var (
 			{
 				Campaign: 1, Word: market.PacingOpen, Hold: 2, Status: pacing.OnPlan, Memory: pacing.Memory{
 					AtMillis: 1, Period: 2, Aggressiveness: -3, Opening: -4, Steered: 5, HoldFast: 6, HoldSlow: 7, WinRate: 8,
-					Cost: 9, Traffic: 10, Seen: 11, SeenHours: 12, Cap: 13, DayStartMillis: 14, DaySpent: 15, Counted: 16,
-					Skip: 17, Multiplier: 18,
+					Cost: 9, Traffic: 10, Seen: 11, SeenHours: 12, Used: 13, Behind: -14, Cap: 15, DayStartMillis: 16,
+					DaySpent: 17, Counted: 18, Skip: 19, Multiplier: 20,
 				},
 			},
 			{Campaign: 3},

@@ -35,7 +35,7 @@ type Paced struct {
 	Memory   pacing.Memory // What the next leader continues from.
 }
 
-// BOUND: a Pace is at most PaceMax campaigns of at most 190 bytes and PaceNodesMax reports of 14 bytes.
+// BOUND: a Pace is at most PaceMax campaigns of at most 210 bytes and PaceNodesMax reports of 14 bytes.
 const (
 	PaceMax      = 4_096
 	PaceNodesMax = 256
@@ -72,12 +72,14 @@ var (
 		optional(9, "traffic", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Traffic }),
 		optional(10, "seen", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Seen }),
 		optional(11, "seen hours", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.SeenHours }),
-		optional(12, "cap", price, func(m *pacing.Memory) *money.Micros { return &m.Cap }),
-		optional(13, "start of the day", millis, func(m *pacing.Memory) *int64 { return &m.DayStartMillis }),
-		optional(14, "spent before the day", price, func(m *pacing.Memory) *money.Micros { return &m.DaySpent }),
-		optional(15, "counted", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Counted }),
-		optional(16, "skip", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Skip }),
-		optional(17, "multiplier", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Multiplier }),
+		optional(12, "used", price, func(m *pacing.Memory) *money.Micros { return &m.Used }),
+		optional(13, "behind", signed, func(m *pacing.Memory) *money.Micros { return &m.Behind }),
+		optional(14, "cap", price, func(m *pacing.Memory) *money.Micros { return &m.Cap }),
+		optional(15, "start of the day", millis, func(m *pacing.Memory) *int64 { return &m.DayStartMillis }),
+		optional(16, "spent before the day", price, func(m *pacing.Memory) *money.Micros { return &m.DaySpent }),
+		optional(17, "counted", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Counted }),
+		optional(18, "skip", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Skip }),
+		optional(19, "multiplier", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Multiplier }),
 	)
 )
 
