@@ -68,8 +68,9 @@ func offline(cfg config.Config, groups []uint16) *node {
 	n := &node{
 		cfg: cfg, log: log, topology: topology, replicaAges: cluster.NewReplicaAges(topology, cfg.Staleness, time.Now),
 	}
+	view := market.New(randomSeed())
 	n.publisher = &publisher{
-		Market: market.New(randomSeed()), keys: auth.NewTable(),
+		Market: view, pacer: n.newPacer(view), keys: auth.NewTable(),
 		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
 		loaded:   &n.loaded,
 	}
