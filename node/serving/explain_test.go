@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -116,7 +117,8 @@ func TestExplanationHasTheNumbersOfTheGates(t *testing.T) {
 	b.WalletBalance.Store(7_000)
 	b.Hold.Store(1_234_500)
 	b.WalletHold.Store(2_000)
-	b.ClickRate.Store(1 << 30) // One click of four impressions.
+	cell := market.ClickCell{Marketplace: 1, Format: market.Listing, Level: market.ClickAd, Product: "p-0000000"}
+	node.Market.PutClickRate(1, &cell, learn.Counts{Impressions: 4e9 * learn.One, Clicks: 1e9 * learn.One}) // One click of four impressions.
 	body := `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p-0000000"]}}]}`
 	if a := ask(node.Core, "POST", "/v2/auctions", node.AuctionKey, body); !strings.Contains(a.body, "resolvedBidId") {
 		t.Fatal(a.body)

@@ -80,6 +80,7 @@ var (
 		optional(17, "counted", u64[uint64](), func(m *pacing.Memory) *uint64 { return &m.Counted }),
 		optional(18, "skip", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Skip }),
 		optional(19, "multiplier", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Multiplier }),
+		optional(20, "wins", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Wins }),
 	)
 )
 

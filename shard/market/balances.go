@@ -27,10 +27,7 @@ type Balances struct {
 	// wins are assumed to be part of Hold. Both are modulo 2^64, so only their difference has a meaning.
 	expected, settled atomic.Uint64
 
-	// ClickRate is the predicted number of clicks per impression, in units of 1/2^32 and below one half; 0: no
-	// prediction yet.
-	ClickRate atomic.Uint32
-	wins      atomic.Uint32 // The number of this node's wins, modulo 2^32. Collect extends it.
+	wins atomic.Uint32 // The number of this node's wins, modulo 2^32. Collect extends it.
 }
 
 const _ = -(unsafe.Sizeof(Balances{}) ^ 64) // The build fails when the size is not one cache line.

@@ -18,6 +18,7 @@ type Memory struct {
 	Steered        uint32       // Seconds of steering in this period, until the opening is known.
 	HoldFast       money.Micros // The part of the hold that is released at the pace of most clicks.
 	HoldSlow       money.Micros // The part that is released at the pace of late clicks.
+	Wins           uint32       // Wins at full bids before the campaign is steered; Steering from then on.
 	WinRate        uint64       // Wins per second in units of 2^-32.
 	Cost           money.Micros // Expected cost in the memory of the estimate.
 	Traffic        uint64       // Auctions in the memory of the estimate, in units of 2^-8.
@@ -32,6 +33,9 @@ type Memory struct {
 	Skip           uint32       // Decision.Skip.
 	Multiplier     uint32       // Decision.Multiplier.
 }
+
+// Steering is the value of Memory.Wins for a campaign that is steered.
+const Steering = math.MaxUint32
 
 // OpeningUnknown is the value of Memory.Opening in the first hour of a period.
 const OpeningUnknown = 1
@@ -54,13 +58,20 @@ func (s *State) Memory() Memory {
 		Aggressiveness: int32(math.Round(math.Log(s.aggressiveness) * logUnit)),
 		Opening:        s.openingMemory(), Steered: uint32(clamp(math.Round(s.steered), 0, math.MaxUint32)),
 		HoldFast: micros(s.holdFast), HoldSlow: micros(s.holdSlow),
-		WinRate: whole(s.winRate * rateUnit),
-		Cost:    micros(s.cost), Traffic: whole(s.traffic * trafficUnit),
+		Wins: s.winsMemory(), WinRate: whole(s.winRate * rateUnit),
+		Cost: micros(s.cost), Traffic: whole(s.traffic * trafficUnit),
 		Seen: whole(s.seen), SeenHours: whole(s.seenHours * hourUnit),
 		Used: micros(s.used), Behind: signed(s.behind),
 		Cap: s.cap, DayStartMillis: s.dayStart, DaySpent: s.daySpent,
 		Counted: whole(s.counted), Skip: uint32(s.skip * Always), Multiplier: uint32(s.multiplier * Unshaded),
 	}
+}
+
+func (s *State) winsMemory() uint32 {
+	if s.steering {
+		return Steering
+	}
+	return uint32(clamp(math.Round(s.wins), 0, Steering-1))
 }
 
 func (s *State) openingMemory() int32 {
@@ -81,6 +92,7 @@ func Restore(m Memory) State {
 		aggressiveness: math.Exp(logOf(m.Aggressiveness)), opening: openingUnknown,
 		steered:  float64(m.Steered),
 		holdFast: amount(m.HoldFast), holdSlow: amount(m.HoldSlow),
+		steering: m.Wins == Steering, wins: float64(m.Wins),
 		winRate: float64(m.WinRate) / rateUnit,
 		cost:    amount(m.Cost), traffic: float64(m.Traffic) / trafficUnit,
 		seen: float64(m.Seen), seenHours: float64(m.SeenHours) / hourUnit,

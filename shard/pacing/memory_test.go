@@ -37,6 +37,7 @@ func TestMemoryCarriesEveryMember(t *testing.T) {
 	m := Memory{
 		AtMillis: 1, Period: 2, Aggressiveness: -3 << 20, Opening: -4 << 20, Steered: 18, HoldFast: 5, HoldSlow: 6, WinRate: 7, Cost: 8,
 		Traffic: 9, Seen: 10, SeenHours: 11, Cap: 12, DayStartMillis: 13, DaySpent: 14, Behind: -19, Used: 20, Counted: 15, Skip: 16, Multiplier: 17,
+		Wins: 21,
 	}
 	v := reflect.ValueOf(m)
 	for i := range v.NumField() {

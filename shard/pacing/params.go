@@ -10,8 +10,9 @@ type Params struct {
 	// of all.
 	SlowShare, SlowFactor float64
 
-	// Start is the logarithm of the aggressiveness of a campaign that has no history (slow start).
-	Start float64
+	// ObservedShare is the share of its budget that a campaign without history uses at full bids, and at least Evidence
+	// wins, before it is steered. Start is the least logarithm of the aggressiveness with which that begins.
+	ObservedShare, Start float64
 	// Floor is the smallest factor of the bids. Below it the probability to compete falls instead.
 	Floor float64
 	// XMin is the smallest logarithm of the aggressiveness; the largest is 0.
@@ -66,8 +67,9 @@ type DelayPart struct {
 func Defaults() Params {
 	return Params{
 		ClickDelay: 60, SlowShare: 0.1, SlowFactor: 15,
-		Start: -1.2039728043259361, // ln 0.3
-		Floor: 0.05, XMin: -6, StepMax: 2,
+		ObservedShare: 0.01,
+		Start:         -1.2039728043259361, // ln 0.3
+		Floor:         0.05, XMin: -6, StepMax: 2,
 		Evidence: 10, LoopMin: 60, LoopMax: 5400, LoopShare: 1.0 / 16, WinMemory: 1800,
 		CatchUp: 3, CatchUpMin: 7200, CatchUpMax: 0.8,
 		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, UnknownMemory: 3600,

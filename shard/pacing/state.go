@@ -3,7 +3,7 @@ package pacing // float: the leader computes this; its results are replicated as
 import "github.com/gavel-ads/gavel/shard/money"
 
 // State is what the controller of one campaign remembers between ticks. The zero value is a campaign that never served:
-// it starts slowly (Params.Start). Memory and Restore carry it over to another process.
+// it competes with full bids until its wins tell what they cost (beginSteering). Memory and Restore carry it over to another process.
 //
 // The control loop compares two costs per auction: the target, which is what is free of the budget over the auctions
 // that are expected until its end, and the estimate, which is what the campaign cost lately. It moves the logarithm of
@@ -15,6 +15,9 @@ type State struct {
 	started  bool  // There was a tick.
 	restored bool  // There was none since Restore.
 	period   uint32
+
+	steering bool    // Enough is known to steer the campaign; it stays so.
+	wins     float64 // Wins before that.
 
 	aggressiveness float64 // e^Params.XMin to 1: the factor of the bids; below the floor also the probability to compete.
 	opening        float64 // The same after an hour of the period; openingUnknown before.

@@ -27,7 +27,7 @@ func (s *State) begin(plan *Plan, p *Params) {
 	switch {
 	case !s.started:
 		s.started, s.period, s.cap = true, plan.Period, plan.cap()
-		s.aggressiveness, s.opening = math.Exp(p.Start), openingUnknown
+		s.aggressiveness, s.opening = 1, openingUnknown
 	case s.period != plan.Period:
 		if s.opening != openingUnknown {
 			s.jump(s.opening)
@@ -51,6 +51,9 @@ func (s *State) serve(dt float64, served *Served, p *Params) {
 	s.holdSlow = s.holdSlow*decay(y/p.SlowFactor) + p.SlowShare*cost
 	perSecond := 1 / p.WinMemory
 	s.winRate = s.winRate*decay(dt*perSecond) + wins*perSecond
+	if !s.steering {
+		s.wins += wins
+	}
 }
 
 // delayMax bounds the click delay: a week, after which clicks are not charged, in seconds.
@@ -141,7 +144,7 @@ func (s *State) edit(plan *Plan, l *limits, p *Params) {
 	}
 	before := l.free - l.cap + float64(s.cap)
 	s.cap = plan.cap()
-	if plan.Mode == Even && before > 0 && l.free > 0 {
+	if plan.Mode == Even && s.steering && before > 0 && l.free > 0 {
 		s.jump(p.bound(s.aggressiveness * math.Exp(p.EditGain*clamp(math.Log(l.free/before), -p.StepMax, p.StepMax))))
 	}
 }
@@ -189,10 +192,26 @@ func (s *State) steer(dt, spent float64, served *Served, t *traffic, l *limits, 
 	// The ratio of target, free/remaining + epsilon, and estimate, cost/traffic + epsilon, both times remaining x
 	// traffic.
 	step := lnRatio((free+epsilon*remaining)*s.traffic, (s.cost+epsilon*s.traffic)*remaining)
+	if !s.steering {
+		s.beginSteering(step, l, p)
+		return
+	}
 	if dt > gapMax {
 		part *= gapMax / dt
 	}
 	s.aggressiveness = p.bound(s.aggressiveness * exp(clamp(step, -p.StepMax, p.StepMax)*clamp(part, 0, 1)))
+}
+
+// beginSteering begins to steer a campaign that has no history, once its wins at full bids say what it costs: after
+// Params.Evidence wins and Params.ObservedShare of the budget. Before that a small campaign would be held back although
+// nothing is known of it. step is the logarithm of target over estimate, and spend grows with the square.
+func (s *State) beginSteering(step float64, l *limits, p *Params) {
+	if s.wins < p.Evidence || s.used < p.ObservedShare*l.cap {
+		return
+	}
+	s.steering = true
+	s.jump(clamp(exp(clamp(step, -p.StepMax, p.StepMax)/2), math.Exp(p.Start), 1))
+	s.behind = 0
 }
 
 // catchUp returns what of the free amount is planned over the remaining auctions, changed so that the distance from the
@@ -252,7 +271,7 @@ func (p *Params) loop(winRate, planSeconds float64) float64 {
 
 // remember keeps the aggressiveness of the period's beginning for the beginning of the next.
 func (s *State) remember(dt float64, p *Params) {
-	if s.opening != openingUnknown {
+	if s.opening != openingUnknown || !s.steering {
 		return
 	}
 	s.steered += min(dt, gapMax)

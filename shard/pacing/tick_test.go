@@ -251,3 +251,39 @@ func TestTickAllocatesNothing(t *testing.T) {
 		t.Errorf("a tick allocates %v times", n)
 	}
 }
+
+// A campaign without history competes with full bids until ten wins and a hundredth of its budget say what it costs. Then
+// it begins with what they say, and not with a guess.
+func TestNothingIsHeldBackWithoutEvidence(t *testing.T) {
+	p := Defaults()
+	for _, x := range []struct {
+		name      string
+		budget    money.Micros
+		wins      uint64 // Each of an expected cost of 1,000.
+		open      bool
+		heldBack  bool // When it is steered.
+		perSecond uint64
+	}{
+		{"nine wins", 500_000, 9, true, false, 1},
+		{"ten wins", 500_000, 10, false, true, 1},
+		{"a large budget", 500_000_000, 4_000, true, false, 1},
+		{"a hundredth of a large budget", 10_000_000, 100, false, true, 10},
+		{"a campaign that can not spend its budget", 1_000_000_000, 10_000, false, false, 1},
+	} {
+		var s State
+		plan := Plan{Mode: Even, Budget: x.budget, EndMillis: dayMillis}
+		now := int64(dayMillis / 2)
+		var d Decision
+		for range x.wins {
+			now += 1000 / int64(x.perSecond)
+			plan.Spent += 1_000
+			d = s.Tick(now, &plan, Served{Expected: 1_000, Wins: 1, Auctions: 1}, Uniform(), &p)
+		}
+		if got := d.Word == Open && !s.steering; got != x.open {
+			t.Errorf("%s: the word is %x, steered %v", x.name, d.Word, s.steering)
+		}
+		if got := s.aggressiveness < 1; s.steering && got != x.heldBack {
+			t.Errorf("%s: begins with an aggressiveness of %v", x.name, s.aggressiveness)
+		}
+	}
+}

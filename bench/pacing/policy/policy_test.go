@@ -163,7 +163,7 @@ func TestController(t *testing.T) {
 	s := at(0, 0)
 	for second := range int64(7200) {
 		s.Millis, s.Auctions = second*1000, [2]int64{second, 0}
-		s.Expected[0], s.Spent[0] = second/40, second/50
+		s.Expected[0], s.Spent[0], s.Wins[0] = second/40, second/50, second/40
 		p.Tick(s, words)
 	}
 	_, slow := controller.Split(words[0])

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 	controller "github.com/gavel-ads/gavel/shard/pacing"
@@ -21,6 +22,8 @@ type node struct {
 	market   *market.Market
 	spending *market.Spending
 	balances []*market.Balances // By campaign.
+	products [][]string         // By campaign: those that it has offers for.
+	rates    []uint32           // By campaign: the click rate that auctions read; 0: none yet.
 	params   auction.Params
 	stale    auction.Groups
 	scratch  auction.Scratch
@@ -79,8 +82,10 @@ func (n *node) feed(day *scenario.Day) {
 		c := campaignOf(i, &day.Campaigns[i])
 		n.balances = append(n.balances, n.market.PutCampaign(c))
 	}
+	n.products, n.rates = make([][]string, len(day.Campaigns)), make([]uint32, len(day.Campaigns))
 	for i, o := range day.Offers {
 		id := productID(i)
+		n.products[o.Campaign] = append(n.products[o.Campaign], id)
 		n.market.PutProduct(marketplace, &market.Product{ID: id, Active: true, Quality: market.QualityOne})
 		n.market.PutBid(campaignOf(int(o.Campaign), &day.Campaigns[o.Campaign]), &market.Bid{
 			Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(o.Bid), Active: true, // Fewer offers than 2^32.
@@ -135,9 +140,25 @@ func (n *node) receive(l *leader, now int64) {
 		if b.Hold.Load() != d.hold[i] {
 			b.Hold.Store(d.hold[i])
 		}
-		if b.ClickRate.Load() != d.rates[i] {
-			b.ClickRate.Store(d.rates[i])
+		if n.rates[i] != d.rates[i] {
+			n.rates[i] = d.rates[i]
+			n.putRate(i)
 		}
+	}
+}
+
+// putRate makes auctions predict a campaign's click rate for its products: as if of so many impressions that what is
+// expected of other products hardly matters.
+func (n *node) putRate(campaign int) {
+	const impressions = 1 << 28
+	counts := learn.Counts{Impressions: impressions * learn.One, Clicks: uint64(n.rates[campaign]) * learn.One / (1 << 32 / impressions)}
+	if n.rates[campaign] == 0 {
+		counts = learn.Counts{}
+	}
+	for _, id := range n.products[campaign] {
+		n.market.PutClickRate(group, &market.ClickCell{
+			Marketplace: marketplace, Format: market.Listing, Level: market.ClickAd, Product: id,
+		}, counts)
 	}
 }
 
