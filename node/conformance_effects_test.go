@@ -218,3 +218,20 @@ func TestConformanceExternalCampaign(t *testing.T) {
 	s.checkCharges(campaign, "clicks", 20, 0, "0")
 	s.checkCharges(campaign, "impressions", 0, 0, "0")
 }
+
+// Pacing holds nothing back while nothing is known of a campaign: a new bid of first price pays itself, however much
+// later than its campaign the auction is, and a small budget is spent by two clicks.
+func TestConformanceNewCampaignsAreNotPaced(t *testing.T) {
+	s := startNode(t)
+	s.vendor("v1", 100_000)
+	s.product("p1", "v1", "", "")
+	s.product("p2", "v1", "", "")
+	large := s.campaign("v1", rich+","+first, bid("p1", 50))
+	small := s.campaign("v1", `"budget":{"amount":100,"type":"daily"},`+first, bid("p2", 50))
+	for range 2 {
+		time.Sleep(1500 * time.Millisecond) // The controllers decide once a second.
+		s.clicks(s.token("p1"), s.token("p2"))
+	}
+	s.checkCharges(large, "clicks", 2, 2, "100")
+	s.checkCharges(small, "clicks", 2, 2, "100")
+}
