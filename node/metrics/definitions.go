@@ -155,7 +155,7 @@ var (
 // Pacing, read from the node at each scrape.
 var (
 	pacingTicks      = definition{"gavel_pacing_ticks_total", "Ticks of the pacing controllers of a group that this node led.", nil}
-	pacingSeconds    = definition{"gavel_pacing_tick_seconds_total", "Time spent in ticks of the pacing controllers, without waiting for commits.", nil}
+	pacingSeconds    = definition{"gavel_pacing_tick_seconds_total", "Seconds spent in ticks of the pacing controllers, without waiting for commits.", nil}
 	pacingCampaigns  = definition{"gavel_pacing_campaigns", "Campaigns of the groups that this node leads whose bids are lowered, left out at times, or stopped by pacing.", nil}
 	pacingChanges    = definition{"gavel_pacing_changes_total", "Decisions about campaigns that this node replicated.", nil}
 	pacingUnproposed = definition{"gavel_pacing_proposals_failed_total", "Commands with decisions that were refused, or of which it is not known whether they were applied; the next tick decides anew.", nil}
@@ -164,5 +164,5 @@ var (
 	pacingRefused    = definition{"gavel_pacing_reports_refused_total", "Reports that this node refused as a leader: it led no more, or the other node was behind. The next report repeats them.", nil}
 	pacingLate       = definition{"gavel_pacing_reports_late_total", "Seconds, summed over groups, in which more than 3 reports of this node were not part of the hold yet.", nil}
 	pacingDeferred   = definition{"gavel_pacing_report_campaigns_deferred_total", "Campaigns that did not fit into a report and waited for the next one.", nil}
-	overdelivered    = definition{"gavel_pacing_overdelivery_micros_total", "Prices of clicks and impressions that budgets and wallets could not pay, by group, in micro-units, all currencies added.", []string{"group"}}
+	overdelivered    = definition{"gavel_pacing_overdelivery_micros_total", "Prices of clicks and impressions that budgets and wallets could not pay, by group, in millionths of the major unit, all currencies added.", []string{"group"}}
 )

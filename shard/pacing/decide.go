@@ -16,7 +16,7 @@ func (s *State) decide(plan *Plan, auctions uint64, l *limits, p *Params) Decisi
 		multiplier = min(multiplier, float64(plan.Ceiling)/Unshaded)
 	}
 	word := Word(pass, multiplier)
-	if plan.Mode != Unlimited && l.day <= 0 {
+	if plan.Mode != Unlimited && s.steering && l.day <= 0 {
 		word = Stopped
 	}
 	if word == Stopped || plan.Mode != Unlimited && l.left <= 0 {

@@ -287,3 +287,18 @@ func TestNothingIsHeldBackWithoutEvidence(t *testing.T) {
 		}
 	}
 }
+
+// The cap of a day holds nobody back of whom nothing is known either: the click of a small weekly budget may cost more than
+// twice the share of a day.
+func TestTheFirstClickMayCostMoreThanADay(t *testing.T) {
+	p := Defaults()
+	var s State
+	plan := Plan{Mode: Even, Budget: 100, EndMillis: 7 * dayMillis, DayEndMillis: dayMillis}
+	for second := range int64(10) {
+		d := s.Tick(dayMillis/2+second*1000, &plan, Served{Expected: 1, Wins: 1, Auctions: 1}, Uniform(), &p)
+		if steered := second == 9; (d.Word == Stopped) != steered {
+			t.Errorf("after %d wins the word is %x", second+1, d.Word)
+		}
+		plan.Spent = 50
+	}
+}

@@ -84,12 +84,12 @@ type Settings struct {
 	ReserveRules         []SettingsReserveRule `json:"reserveRules"`
 	WinnersPerVendor     int                   `json:"maxWinnersPerVendor"`
 	BillingMode          string                `json:"billingMode" enum:"pre,post"`
-	BudgetCarryover      bool                  `json:"budgetCarryover"`
+	BudgetCarryover      bool                  `json:"budgetCarryover" doc:"Whether a daily budget may spend what earlier days of the month left."`
 	ExternalDemand       SettingsDemand        `json:"externalDemand"`
 	AutoApproveAssets    bool                  `json:"autoApproveAssets"`
 	AutoApproveCampaigns bool                  `json:"autoApproveCampaigns"`
-	LearnedQuality       resource.Decimal      `json:"learnedQuality"`
-	TrafficDates         []SettingsTrafficDate `json:"trafficDates"`
+	LearnedQuality       resource.Decimal      `json:"learnedQuality" doc:"How much learned click rates decide which ads win, from 0 to 1."`
+	TrafficDates         []SettingsTrafficDate `json:"trafficDates" doc:"Dates with unusual traffic."`
 	CreatedAt            resource.Time         `json:"createdAt"`
 	UpdatedAt            resource.Time         `json:"updatedAt"`
 }

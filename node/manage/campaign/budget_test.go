@@ -21,7 +21,7 @@ func TestBudgetIsRoundedOneWay(t *testing.T) {
 		{10_000_000, 12_345_678, 0, 1235}, // The budget was lowered.
 	} {
 		c := store.CampaignState{}
-		c.Budget, c.Money.Spent = row.budget, row.spent
+		c.Budget, c.Money.Amount, c.Money.Spent = row.budget, row.budget, row.spent
 		if b := budgetOf(&c, 2); b.Amount != 1000 || b.AmountRemaining != row.left || b.AmountUsed != row.used {
 			t.Errorf("%d of %d: %+v, want %d left and %d used", row.spent, row.budget, b, row.left, row.used)
 		}

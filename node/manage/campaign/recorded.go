@@ -14,7 +14,7 @@ import (
 
 // Recording are recorded auctions as an answer. Its form is a file format: bench/pacing/record reads it.
 type Recording struct {
-	Format        string              `json:"format" enum:"gavel-recording-1"`
+	Format        string              `json:"format" enum:"gavel-recording-1" doc:"Name and version of the form."`
 	From          string              `json:"from" format:"date-time" doc:"All requests from here to the end had the same chance to be recorded."`
 	To            string              `json:"to" format:"date-time"`
 	Every         uint64              `json:"every" doc:"One in this many requests was recorded, on average; 0: none (explain.sample)."`
@@ -30,7 +30,7 @@ type Recording struct {
 type RecordingCampaign struct {
 	ID        string  `json:"id"`
 	Vendor    int     `json:"vendor" doc:"Campaigns of one vendor have the same number."`
-	Charge    string  `json:"charge" enum:"CPC,CPM"`
+	Charge    string  `json:"charge" enum:"CPC,CPM" doc:"What the campaign pays for."`
 	Budget    int64   `json:"budget" doc:"Budget of a day in millionths of the currency; 0: none. A weekly one counts as a seventh, a monthly one as 1/30.4, a total one as what is left."`
 	ClickRate float64 `json:"clickRate" doc:"Clicks per impression of the last 30 days, of the campaign or, with fewer than 1,000 impressions, of the marketplace."`
 }
