@@ -18,6 +18,8 @@ import (
 // memory and wherever the replay of the log began.
 func (c *crash) sameStateAfterReplay() {
 	c.t.Helper()
+	again := c.history.everything() // A snapshot may just have made the whole state durable; these commands come after it.
+	c.report("before the last kill", c.resend(again[:min(len(again), 100)]), nil)
 	if err := c.kill(); err != nil {
 		c.t.Fatal(err)
 	}
