@@ -146,6 +146,7 @@ func TestMarketplacesTakeTurns(t *testing.T) {
 		synctest.Wait() // All of them are queued or wait. No time has passed, so nothing is written.
 		writer.add(2, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
 		writer.close(t.Context())
+		synctest.Wait() // Entries that still waited for a place when the writer closed are written by those who added them.
 		if len(watched.turns) < 3 || watched.turns[0] != 2 && watched.turns[1] != 2 {
 			t.Errorf("the commands are of marketplaces %v", watched.turns)
 		}

@@ -271,6 +271,7 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 		}
 	}
 	budget, spent, period, payer := c.Budget, c.Spent, c.PeriodNumber, c.Campaign.Wallet
+	counts := c.Carried.Counts
 	if p.Wallet != nil {
 		w := m.wallet(c.Marketplace, c.VendorID, *p.Wallet)
 		if w == nil {
@@ -314,7 +315,8 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 		c.Paced = nil
 	}
 	c.UpdatedMillis = m.Now
-	if c.Budget != budget || c.Spent.Cmp(spent) != 0 || c.PeriodNumber != period || c.Campaign.Wallet != payer {
+	if c.Budget != budget || c.Spent.Cmp(spent) != 0 || c.PeriodNumber != period || c.Campaign.Wallet != payer ||
+		c.Carried.Counts != counts {
 		m.journalBudget(c)
 	}
 	return command.Result{}
