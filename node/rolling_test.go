@@ -95,10 +95,10 @@ func startRollingLoad(url, key string) *rollingLoad {
 					return
 				default:
 				}
-				switch err := rollingAuction(client, url, key); err { //nolint:errorlint // It returns the very value.
-				case nil:
+				switch err := rollingAuction(client, url, key); {
+				case err == nil:
 					l.answered.Add(1)
-				case errNoWinner:
+				case errors.Is(err, errNoWinner):
 					l.answered.Add(1)
 					l.empty.Add(1)
 				default:

@@ -50,7 +50,8 @@ func (m *Machine) roll(p command.Periods) {
 // rollBudget starts a campaign's next budget period if it has been reached. A period that ends with nothing spent needs
 // no line in the journal, unless what is carried over changes or is counted anew.
 func (m *Machine) rollBudget(c *campaign, now *command.Periods, sameMonth bool) {
-	before, rolled := c.budget, false
+	var rolled bool
+	before := c.budget
 	if c.Period == market.Daily && m.tenant(c.Marketplace).carriesOver {
 		rolled = c.budget.RollOver(now.Day, sameMonth)
 	} else {

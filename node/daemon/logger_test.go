@@ -50,7 +50,8 @@ func TestTheTerminalShowsAttributes(t *testing.T) {
 	var b bytes.Buffer
 	log, s := newLogger(config.Log{Level: "info", Format: "auto"}, logOutput{w: &b, terminal: true})
 	s.release()
-	log.With("group", 1).WithGroup("peer").Info("seen", "name", "n\x1b[2J", slog.Group("at", "x", 1, "empty", ""))
+	at := slog.GroupAttrs("at", slog.Int("x", 1), slog.String("empty", ""))
+	log.With(slog.Int("group", 1)).WithGroup("peer").Info("seen", slog.String("name", "n\x1b[2J"), at)
 	log.Debug("hidden")
 	if !strings.HasSuffix(b.String(), " INFO  seen group=1 peer.name=\"n\\x1b[2J\" peer.at.x=1 peer.at.empty=\"\"\n") {
 		t.Errorf("%q", &b)

@@ -93,6 +93,7 @@ func appendAttr(b *strings.Builder, group string, a slog.Attr) {
 		v = slog.StringValue(readableDuration(v.Duration()))
 	case slog.KindTime:
 		v = slog.StringValue(v.Time().Format(time.RFC3339))
+	default:
 	}
 	text := v.String()
 	if text == "" || strings.ContainsFunc(text, mustQuote) {

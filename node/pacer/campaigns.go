@@ -1,6 +1,7 @@
 package pacer
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/gavel-ads/gavel/shard/command"
@@ -109,7 +110,5 @@ func (c *campaigns) collect(group ids.Group, into *steered) {
 	}
 	g.watched, g.changed = true, g.changed[:0]
 	clear(into.periods)
-	for marketplace, x := range g.periods {
-		into.periods[marketplace] = x
-	}
+	maps.Copy(into.periods, g.periods)
 }

@@ -76,8 +76,11 @@ func (r *run) PutSecrets(*command.Secrets)                          {}
 func (r *run) PutPeriods(g ids.Group, p *command.Periods)           { r.pacer.PutPeriods(g, p) }
 func (r *run) PutCounted(g ids.Group, x *command.CountedReport)     { r.pacer.PutCounted(g, x) }
 func (r *run) Reset(g ids.Group, meta bool)                         { r.Market.Reset(g, meta); r.pacer.Reset(g) }
-func (r *run) Leader(g ids.Group) string                            { return r.store.Group(uint16(g)).Leader() }
-func (r *run) Members() int                                         { return len(r.store.Cluster().Nodes) }
+
+func (r *run) Leader(g ids.Group) string { return r.store.Group(uint16(g)).Leader() }
+
+func (r *run) Members() int { return len(r.store.Cluster().Nodes) }
+
 func (r *run) Send(ctx context.Context, node string, b []byte) error {
 	return r.store.SendReport(ctx, node, b)
 }

@@ -6,6 +6,7 @@ package pacer
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -148,12 +149,7 @@ func (p *Pacer) once(ctx context.Context) {
 
 // paces reports whether a group has reached the feature level of pacing.
 func (p *Pacer) paces() bool {
-	for _, g := range p.groups.Groups() {
-		if p.pacesGroup(g) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.groups.Groups(), p.pacesGroup)
 }
 
 // pacesGroup reports whether a group has campaigns and the feature level of pacing.

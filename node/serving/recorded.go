@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
@@ -73,17 +74,17 @@ func (c *Core) Recorded(ctx context.Context, marketplace uint16, now time.Time) 
 		campaigns: map[[ids.TextLen]byte]int{}, vendors: map[string]int{},
 	}
 	signer, work := bidid.NewSigner(throwawayKeyring()), limits.WorkOf(ctx)
-	for i := len(all) - 1; i >= 0; i-- {
+	for _, a := range slices.Backward(all) {
 		if err := work.Step(ctx); err != nil {
 			return Recorded{}, apierr.OK, err
 		}
 		if work.Busy() > replayBusyMax || x.bids > recordedBidsMax {
-			r.From = time.UnixMilli(all[i].ticket.NowMillis)
+			r.From = time.UnixMilli(a.ticket.NowMillis)
 			break
 		}
-		x.ticket = all[i].ticket
+		x.ticket = a.ticket
 		x.ticket.Signer = signer
-		if len(all[i].body) == 0 || x.parse(all[i].operation, all[i].body, secret) != apierr.OK {
+		if len(a.body) == 0 || x.parse(a.operation, a.body, secret) != apierr.OK {
 			r.Omitted++
 			continue
 		}

@@ -36,7 +36,7 @@ func TestRecorded(t *testing.T) {
 		if a.status != 201 {
 			t.Fatal(a.body)
 		}
-		winners += strings.Count(string(a.body), `"rank"`)
+		winners += strings.Count(a.body, `"rank"`)
 	}
 	r := recorded(t, core)
 	if len(r.Auctions) != requests || r.Every != 1 || r.Omitted != 0 || winners == 0 {

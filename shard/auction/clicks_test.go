@@ -46,6 +46,7 @@ func (w *modelMarket) clickRates(q query, x *modelBid) (ad, average uint32) {
 		format = market.Banner
 	case auction.SponsoredBrand:
 		format = market.SponsoredBrand
+	default:
 	}
 	levels := [market.ClickLevels]learn.Counts{}
 	for count, counts := range w.clicks {

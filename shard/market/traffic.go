@@ -35,7 +35,7 @@ func (m *Market) AppendTraffic(dst []Traffic) []Traffic {
 		if t == nil {
 			continue
 		}
-		for f := range AdFormat(SponsoredBrand + 1) {
+		for f := range SponsoredBrand + 1 {
 			var n uint64
 			for stripe := range t {
 				n += t[stripe].auctions[f].Load()

@@ -93,8 +93,14 @@ func TestCurveOutsideItsTime(t *testing.T) {
 		from, to int64
 		want     float64
 	}{
-		{900, 910, 10}, {1200, 1230, 30}, {990, 1000, 10}, {1100, 1110, 10}, {1050, 1050, 0}, {1060, 1050, 0},
-		{-5, 0, 0}, {math.MinInt64 / hourMillis, 0, 0},
+		{900, 910, 10},
+		{1200, 1230, 30},
+		{990, 1000, 10},
+		{1100, 1110, 10},
+		{1050, 1050, 0},
+		{1060, 1050, 0},
+		{-5, 0, 0},
+		{math.MinInt64 / hourMillis, 0, 0},
 	} {
 		if got := c.Share(test.from*hourMillis, test.to*hourMillis); math.Abs(got-test.want) > 1e-9 {
 			t.Errorf("from %d to %d the share is %v, want %v", test.from, test.to, got, test.want)

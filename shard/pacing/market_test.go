@@ -76,7 +76,7 @@ func (m *market) run(seed uint64) (o dayOutcome) {
 		s                 State
 		served            Served
 		due               [24 * 3600][]money.Micros // Prices of clicks by the second in which they happen.
-		word              = Open
+		word              uint64
 		hold              money.Micros
 		billed, traffic   [24 * 3600]float64
 		clicks, over, all float64

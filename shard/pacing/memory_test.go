@@ -139,8 +139,8 @@ func FuzzRestoreTick(f *testing.F) {
 		}
 		var m Memory
 		v := reflect.ValueOf(&m).Elem()
-		for i := range v.NumField() {
-			if field := v.Field(i); field.CanInt() {
+		for _, field := range v.Fields() {
+			if field.CanInt() {
 				field.SetInt(next() >> (64 - field.Type().Bits()))
 			} else {
 				field.SetUint(uint64(next()) >> (64 - field.Type().Bits()))

@@ -50,7 +50,7 @@ const openingUnknown = 0
 // numbers, but for the logarithms.
 func (s *State) Tick(now int64, plan *Plan, served Served, curve *Curve, p *Params) Decision {
 	last, dt := s.advance(inRange(now))
-	s.begin(plan, p)
+	s.begin(plan)
 	s.serve(dt, &served, p)
 	resumed := s.restored && dt > gapMax
 	s.restored = false

@@ -21,7 +21,7 @@ func (s Status) String() string {
 	if s >= Statuses {
 		return "unknown"
 	}
-	return names[s]
+	return names[s] //nolint:gosec // In range, by the comparison above.
 }
 
 // AdviceMax is the largest factor by which Advise extrapolates what was spent: beyond it the answer would be a guess.

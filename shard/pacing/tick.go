@@ -23,7 +23,7 @@ func (s *State) advance(now int64) (last int64, dt float64) {
 }
 
 // begin starts the campaign or the period, and the day, where the plan has a new one.
-func (s *State) begin(plan *Plan, p *Params) {
+func (s *State) begin(plan *Plan) {
 	switch {
 	case !s.started:
 		s.started, s.period, s.cap = true, plan.Period, plan.cap()

@@ -2,6 +2,7 @@ package shardtest
 
 import (
 	"math/big"
+	"slices"
 
 	"github.com/gavel-ads/gavel/shard/market"
 )
@@ -55,7 +56,7 @@ func (m *Model) startDay(c *Campaign, sameMonth bool) bool {
 	day := carriedDay{c.granted(), c.Spent}
 	c.Carried = m.carried(c)
 	if c.Carried.Counts && before.Counts && sameMonth {
-		c.Carried.Earlier = append(before.Earlier[:len(before.Earlier):len(before.Earlier)], day)
+		c.Carried.Earlier = append(slices.Clip(before.Earlier), day)
 		c.Carried.OnTop = smaller(c.Carried.left(), big.NewInt(int64(c.Budget)))
 	}
 	c.Spent = new(big.Int)

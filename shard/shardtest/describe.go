@@ -65,7 +65,7 @@ func Describe(cmd []byte) (string, error) {
 	fmt.Fprintf(&b, "%s, level %d, at %d", r.name, c.Needs, c.NowMillis)
 	x, err := r.read(&c)
 	if err != nil { // The machine refuses it as Invalid.
-		return b.String() + ", with an invalid body", nil
+		return b.String() + ", with an invalid body", nil //nolint:nilerr // The description says so.
 	}
 	if c.Attempted {
 		fmt.Fprintf(&b, ", attempt %x of turn %d", c.Attempt.ID[:4], c.Attempt.Seen)

@@ -8,6 +8,7 @@ import (
 	"html"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,7 +61,7 @@ func (c *Chart) Write(w io.Writer) error {
 	text(b, left, 43, "start", `fill="#555555"`, c.Subtitle)
 	fmt.Fprintf(b, `<clipPath id="plot"><rect x="%g" y="%g" width="%g" height="%g"/></clipPath>`+"\n", left, top, plotWidth, plotHeight)
 	c.axes(b)
-	for i := len(c.Series) - 1; i >= 0; i-- { // The first series is painted over the others.
+	for i := range slices.Backward(c.Series) { // The first series is painted over the others.
 		c.series(b, i)
 	}
 	c.legend(b)

@@ -69,7 +69,10 @@ func TestPassThrough(t *testing.T) {
 		millis, spent int64
 		factor        float64
 	}{
-		{0, 0, 1.1}, {1000, 500, 1}, {60_000, 0, 1.1}, {120_000, 500, 0.9},
+		{0, 0, 1.1},
+		{1000, 500, 1},
+		{60_000, 0, 1.1},
+		{120_000, 500, 0.9},
 		{11 * scenario.Hour, 500, 1.1}, // Half of the 22 hours of the plan.
 		{11 * scenario.Hour, 501, 0.9},
 	} {

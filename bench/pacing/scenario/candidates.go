@@ -43,18 +43,18 @@ func (d *Day) candidates(c *Config, r *rand.Rand) {
 	}
 }
 
-func candidate(campaign int32, banner bool, click, error float64) Candidate {
+func candidate(campaign int32, banner bool, click, mistake float64) Candidate {
 	click = min(click, clickMax)
 	quality := uint32(qualityOne)
 	if !banner {
-		quality = qualityOf(click, error)
+		quality = qualityOf(click, mistake)
 	}
 	return Candidate{Campaign: campaign, Offer: campaign, Quality: quality, Click: float32(click)}
 }
 
-// qualityOf returns the quality score of a click probability that is predicted with an error of its logarithm.
-func qualityOf(click, error float64) uint32 {
-	return uint32(max(1, min(click/clickMax*math.Exp(error), 1)*qualityOne)) // At most qualityOne.
+// qualityOf returns the quality score of a click probability that is predicted with a mistake in its logarithm.
+func qualityOf(click, mistake float64) uint32 {
+	return uint32(max(1, min(click/clickMax*math.Exp(mistake), 1)*qualityOne)) // At most qualityOne.
 }
 
 // external adds one to three bids of other demand sources.

@@ -66,7 +66,7 @@ func (o *Outcome) click(i int, price, charged int64) {
 }
 
 // sample stores the state at a minute.
-func (o *Outcome) sample(at int, l *leader, nodes []*node) {
+func (o *Outcome) sample(at int, nodes []*node) {
 	for i := range o.BilledAt {
 		o.BilledAt[i][at] = o.Billed[i]
 		pass, multiplier := controller.Split(nodes[0].balances[i].Pacing.Load())

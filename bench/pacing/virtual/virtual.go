@@ -139,7 +139,7 @@ func (s *simulation) tick() {
 		n.receive(s.leader, s.now)
 	}
 	if s.now%minute == 0 {
-		s.out.sample(int(s.now/minute), s.leader, s.nodes)
+		s.out.sample(int(s.now/minute), s.nodes)
 	}
 }
 

@@ -26,7 +26,7 @@ type OffsiteJob struct {
 // OffsiteReportBody is the report of a connector on a job.
 type OffsiteReportBody struct {
 	Status string        `json:"status" enum:"in_progress,completed,failed"`
-	Result OffsiteResult `json:"result,omitempty" doc:"Whatever the network answers, an object of at most 8 KiB, or the text of one as answers show it."`
+	Result OffsiteResult `json:"result,omitzero" doc:"Whatever the network answers, an object of at most 8 KiB, or the text of one as answers show it."`
 	DSP    string        `json:"dsp,omitempty" enum:"google_ads,meta,tiktok_ads,snapchat_ads" doc:"The network that reports; absent: all networks of the job."`
 }
 
@@ -107,7 +107,7 @@ func (o *OffsiteResult) UnmarshalJSON(text []byte) error {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, text); err != nil || compact.Bytes()[0] != '{' {
 		*o = OffsiteResult{malformed: true}
-		return nil
+		return nil //nolint:nilerr // A fault of the request's, which is answered later.
 	}
 	*o = OffsiteResult{text: compact.String()}
 	return nil

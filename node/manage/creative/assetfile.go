@@ -102,7 +102,7 @@ func describeFile(h http.Header, contentType, hash string) {
 // because auctions answer it, too.
 func (s *AssetService) content(w http.ResponseWriter, r *http.Request, marketplace uint16) {
 	tenant := s.Tenant(marketplace)
-	text, created, err := []byte(nil), int64(0), error(store.ErrNotFound)
+	text, created, err := []byte(nil), int64(0), store.ErrNotFound
 	if m := tenant.Settings(); m.Ordinal != 0 && !m.Suspended {
 		text, created, err = tenant.Content(r.Context(), r.PathValue("address"))
 	}
