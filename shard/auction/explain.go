@@ -47,8 +47,8 @@ type BidExplanation struct {
 	AgainstPrice         money.Micros
 	AgainstHi, AgainstLo uint64
 	// Needed is the smallest Amount with which the bid would have won if nothing else had changed. It is 0 when no amount
-	// would have won, and when it is not computed: for flights, and under a cap of winners per vendor. It is a base bid
-	// if Amount is.
+	// would have won, and when it is not computed: for flights, under a cap of winners per vendor, and for the bid of an
+	// exclusive campaign below the reserve price. It is a base bid if Amount is.
 	Needed money.Micros
 }
 

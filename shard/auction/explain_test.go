@@ -158,3 +158,40 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// The bid of an exclusive campaign below the reserve price keeps nobody out. Above it the bid would keep out the others
+// on its product, so the amount that beats them is not the smallest with which it wins, and none is told.
+func TestExplainExclusiveBelowReserve(t *testing.T) {
+	s := newScript(t)
+	s.settings.Reserve[market.CPC] = 100_000
+	s.m.PutMarketplace(&s.settings)
+	for _, line := range [][]string{
+		{"product", "p"},
+		{"campaign", "own", "vendor=anna", "type=exclusive"},
+		{"campaign", "other", "vendor=bert"},
+		{"bid", "own", "p", "0.05"},
+		{"bid", "other", "p", "2.00"},
+	} {
+		s.put(line)
+	}
+	s.m.Publish()
+	v := s.m.View()
+	var res auction.Results
+	var told []auction.BidExplanation
+	auction.Explain(v, params(100, 1), requestFor(v, 1, query{slots: 1, products: []string{"p"}}), &res, new(auction.Scratch), func(_ int, f *auction.BidExplanation) bool {
+		if s.names[string(f.Campaign[:])] == "own" {
+			told = append(told, *f)
+		}
+		return true
+	})
+	if len(told) != 1 || told[0].Won || told[0].Reason != auction.Reserve || told[0].AgainstRank != 0 || told[0].Needed != 0 {
+		t.Errorf("explained as %+v", told)
+	}
+	s.put([]string{"bid", "own", "p", "0.11"})
+	s.m.Publish()
+	v = s.m.View()
+	auction.Run(v, params(100, 1), requestFor(v, 1, query{slots: 1, products: []string{"p"}}), &res, new(auction.Scratch))
+	if w := res.Results[0].Winners; len(w) != 1 || s.names[string(w[0].Campaign[:])] != "own" {
+		t.Errorf("above the reserve price %+v won", w)
+	}
+}

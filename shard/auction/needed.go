@@ -18,6 +18,9 @@ func (s *Scratch) fillNeeded(f *BidExplanation, h *hit, b *market.BidRow, compet
 		return
 	}
 	c := s.v.Campaign(b.Campaign)
+	if f.Reason == Reserve && c.Flags&market.CampaignExclusive != 0 {
+		return // Above the reserve price the bid would have kept other bids out, so more than its amount would change.
+	}
 	tie := market.Mix(s.seed, keyOf(b, c))
 	against := s.against(h)
 	if against >= 0 {
