@@ -56,7 +56,7 @@ func (g *Group) check() (startupCheck, error) {
 	if tooNew(loadErr) {
 		return found, loadErr
 	}
-	a := g.machine.applied.Load()
+	a := g.machine.stored.Load()
 	last, _ := g.log.LastIndex()
 	if a != nil && a.Index > max(last, newest) {
 		if g.store.c.AcceptLoss { // Entries written from here on would be skipped as already applied.

@@ -141,7 +141,7 @@ func (f slowSnapshot) Write(b []byte) (int, error) {
 }
 
 // blobs is a state machine that stores what it is given.
-type blobs struct{}
+type blobs struct{ deferrable bool }
 
 func (*blobs) Load(raftstore.Reader) error { return nil }
 func (*blobs) Apply(b raftstore.Batch, cmd []byte) []byte {
@@ -150,6 +150,7 @@ func (*blobs) Apply(b raftstore.Batch, cmd []byte) []byte {
 	}
 	return nil
 }
+func (b *blobs) EndBatch() bool      { return b.deferrable }
 func (*blobs) Flush(raftstore.Batch) {}
 func (*blobs) Committed()            {}
 func (*blobs) Digest() uint64        { return 0 }

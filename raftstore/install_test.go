@@ -37,6 +37,7 @@ func (c *counting) Apply(b Batch, cmd []byte) []byte {
 }
 
 func (c *counting) Flush(Batch)    {}
+func (c *counting) EndBatch() bool { return false }
 func (c *counting) Committed()     {}
 func (c *counting) Digest() uint64 { return uint64(len(c.value)) }
 

@@ -3,6 +3,7 @@ package raftstore
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,9 +49,13 @@ type StateMachine interface {
 	// Apply executes one command. It cannot fail: bad input is an answer inside the result.
 	// OWNERSHIP: cmd belongs to the log and must not be changed or kept; the result belongs to the caller.
 	Apply(b Batch, cmd []byte) (result []byte)
-	// Flush is called at the end of each batch of commands, before its changes are written.
+	// EndBatch is called after each batch of commands. It reports whether the batch's Flush and Committed may be deferred,
+	// so that one write serves several batches: nothing that the batch changed is waiting for them, except what reads the
+	// durable state. A Read, a snapshot and Close never see a state without its deferred changes.
+	EndBatch() (deferrable bool)
+	// Flush is called once for one or several batches of commands, before their changes are written.
 	Flush(b Batch)
-	// Committed is called when the batch is in the state database, so that the machine can publish it to readers.
+	// Committed is called when the changes are in the state database, so that the machine can publish them to readers.
 	Committed()
 	// Digest is a hash of the state. After Flush it must be what it will be after the next Load.
 	Digest() uint64
@@ -60,14 +65,21 @@ type StateMachine interface {
 //
 // INVARIANT: changes, applied index and digest are one write. Entries up to the applied index are skipped, because Raft
 // replays everything after its last snapshot and does not know this index.
+//
+// Batches of which nobody waits for the write are written together (deferred.go). So there are two positions: applied,
+// where the memory of the state machine is, and stored, where the state database is.
 type machine struct {
 	store        *Store
 	id           uint16
 	stateMachine StateMachine
 	state        *statedb.Group
 	batch        *statedb.Batch
-	cmds         [][]byte // Reused by applyEntry.
-	applied      atomic.Pointer[statedb.Applied]
+	cmds         [][]byte                        // Reused by applyEntry.
+	mustWrite    bool                            // The batch may not be deferred, whatever the state machine says.
+	applied      atomic.Pointer[position]        // INVARIANT: never before stored.
+	stored       atomic.Pointer[statedb.Applied] // The newest applied record that was written.
+	writes       sync.Mutex                      // Serializes the calls of stateMachine and batch. LOCKS: no other lock is held.
+	deferred     atomic.Bool                     // batch holds changes that are not written. It changes while writes is held.
 	onApply      func(index uint64)
 	snaps        *snapshot.Store
 	restoring    atomic.Bool // The state is wiped, and the snapshot that replaces it is not complete.
@@ -96,18 +108,20 @@ var _ raft.BatchingFSM = (*machine)(nil)
 func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
 
 // ApplyBatch applies entries, commands and configurations alike, and answers each with the results of its commands. A
-// state check ends the batch, so that its digest is that of the same state on every replica.
+// state check is written at once, so that its digest is that of the same state on every replica.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
+	m.writes.Lock()
+	defer m.writes.Unlock()
 	start := time.Now()
 	answers := make([]any, len(logs))
 	last := *m.applied.Load()
-	open := false // Whether there is something to commit.
+	open := false // Whether there is something to end.
 	for i, l := range logs {
-		if l.Index <= last.Index {
+		if l.Index <= last.index {
 			continue
 		}
 		open = true
-		last.Index, last.Term = l.Index, l.Term
+		last = position{l.Index, l.Term}
 		switch l.Type {
 		case raft.LogCommand:
 			answers[i] = m.applyEntry(l)
@@ -116,31 +130,18 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 		default: // Raft does not pass its own entries.
 		}
 		if isCheck(l) {
-			last = m.commit(last)
+			m.write(last)
 			open = false
-			m.lastCheck.Store(last.Index)
+			m.lastCheck.Store(last.index)
 			m.lastCheckAt.Mark()
-			m.store.stateChecks.recordLocal(m.id, last)
+			m.store.stateChecks.recordLocal(m.id, *m.stored.Load())
 		}
 	}
 	if open {
-		m.commit(last)
+		m.endBatch(last)
 	}
 	m.nanos.Add(int64(time.Since(start)))
 	return answers
-}
-
-// commit writes the changes so far in one write with the index they lead to.
-func (m *machine) commit(last statedb.Applied) statedb.Applied {
-	m.stateMachine.Flush(m.batch)
-	last.Digest = m.stateMachine.Digest()
-	m.batch.Commit(last)
-	m.applied.Store(&last)
-	m.stateMachine.Committed()
-	m.onApply(last.Index)
-	m.batches.Add(1)
-	m.appliedAt.Mark()
-	return last
 }
 
 func (m *machine) applyEntry(l *raft.Log) [][]byte {
@@ -164,8 +165,10 @@ func (m *machine) applyEntry(l *raft.Log) [][]byte {
 	return results
 }
 
-// applyRemoved applies an entry that records or clears a removal.
+// applyRemoved applies an entry that records or clears a removal. Its change is written at once, because membership
+// reads it without the state machine.
 func (m *machine) applyRemoved(node string, removed bool) {
+	m.mustWrite = true
 	if removed {
 		m.batch.Set(membership.RemovedKey(node), []byte{1})
 	} else {
@@ -184,7 +187,7 @@ func (m *machine) load() error {
 			return err
 		}
 	}
-	m.applied.Store(&a)
+	m.setStored(a)
 	if err := m.stateMachine.Load(m.state.Reader()); err != nil {
 		return fmt.Errorf("group %d: the state cannot be loaded: %w", m.id, err)
 	}
@@ -199,7 +202,7 @@ func (m *machine) wipe() error {
 	if err := m.state.Wipe(); err != nil {
 		return err
 	}
-	m.applied.Store(&statedb.Applied{})
+	m.setStored(statedb.Applied{})
 	return m.stateMachine.Load(m.state.Reader())
 }
 

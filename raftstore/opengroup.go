@@ -64,6 +64,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 		},
 	})
 	g.batcher = proposal.New(g.raft, g.lead.NoteAnswer)
+	g.log.OnStored(g.batcher.Stored)
 	g.observer = raft.NewObserver(g.leaderObservations, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })
 	g.raft.RegisterObserver(g.observer)
 	g.done.Go(func() { g.lead.FollowNotices(g.leadership) })

@@ -189,7 +189,7 @@ func (s *Store) Close() error {
 	s.forward.Close()
 	for _, id := range s.c.Groups {
 		if g := s.groups[id]; g != nil {
-			errs = append(errs, g.close(), g.machine.batch.Close())
+			errs = append(errs, g.close())
 		}
 	}
 	if s.mux != nil {
@@ -197,12 +197,8 @@ func (s *Store) Close() error {
 			errs = append(errs, err)
 		}
 	}
-	switch {
-	case s.state == nil:
-	case s.space.Full(), s.space.CheckFree(s.state.MemoryBytes()) != nil:
-		errs = append(errs, s.state.CloseUnflushed())
-	default:
-		errs = append(errs, s.state.Close())
+	if s.state != nil {
+		errs = append(errs, s.closeState())
 	}
 	if s.log != nil {
 		errs = append(errs, s.log.Close())
@@ -215,6 +211,22 @@ func (s *Store) Close() error {
 		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// closeState writes and flushes what the groups have applied, if the disk has space for it, and closes the state
+// database. REQUIRES: the groups are closed.
+func (s *Store) closeState() error {
+	flush := !s.space.Full() && s.space.CheckFree(s.state.MemoryBytes()) == nil
+	var errs []error
+	for _, id := range s.c.Groups {
+		if g := s.groups[id]; g != nil {
+			errs = append(errs, g.machine.close(flush))
+		}
+	}
+	if flush {
+		return errors.Join(append(errs, s.state.Close())...)
+	}
+	return errors.Join(append(errs, s.state.CloseUnflushed())...)
 }
 
 // pause waits for d, or until the store closes.

@@ -62,7 +62,7 @@ func (g *Group) WaitApplied(ctx context.Context, index uint64) error {
 // does not move for Raft's own entries. An entry that is no longer in the log is in a snapshot, and with it in the
 // state: Raft deletes entries only after it took the snapshot from the state, or restored it into the state.
 func (g *Group) contains(index uint64) bool {
-	applied := g.machine.applied.Load().Index
+	applied := g.machine.applied.Load().index
 	if applied >= index {
 		return true
 	}
@@ -125,6 +125,6 @@ type Freshness struct {
 // carry the leader's time. It costs some atomic loads and takes a mutex for a moment.
 func (g *Group) Freshness() Freshness {
 	at, commit := g.safe.LeaderContact()
-	f := Freshness{Leads: g.Ready(), Contact: at, AppliedAt: g.machine.appliedAt.Time(), Applied: g.machine.applied.Load().Index, Commit: commit}
+	f := Freshness{Leads: g.Ready(), Contact: at, AppliedAt: g.machine.appliedAt.Time(), Applied: g.machine.applied.Load().index, Commit: commit}
 	return f
 }

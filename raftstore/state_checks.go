@@ -139,7 +139,7 @@ func (a *stateChecks) run() {
 // proposeCheck appends a check when this node leads, the group has another member, and a check is due.
 func (g *Group) proposeCheck() {
 	m := g.machine
-	applied, last := m.applied.Load().Index, m.lastCheck.Load()
+	applied, last := m.applied.Load().index, m.lastCheck.Load()
 	since := time.Since(m.lastCheckAt.Time())
 	due := applied >= last+g.store.c.CheckEntries || applied > last && since >= g.store.c.CheckInterval
 	if !due || !g.Ready() || len(g.servers().Servers) < 2 || g.store.space.Low() {

@@ -13,14 +13,15 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 )
 
-// Snapshot begins a snapshot. It takes microseconds, because no entry is applied meanwhile, and flushes nothing. One
-// for which there is no room is not begun: it would take the last blocks of the disk from the log, whose next write
-// would end the process.
+// Snapshot begins a snapshot. It takes microseconds, and the time to write what is deferred, because no entry is applied
+// meanwhile, and flushes nothing. One for which there is no space is not begun: it would take the last blocks of the disk
+// from the log, whose next write would end the process.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	if err := m.checkFreeToBegin(); err != nil {
 		return nil, err
 	}
-	return &pendingSnapshot{machine: m, snap: m.state.Snapshot(), applied: *m.applied.Load()}, nil
+	m.writeDeferred()
+	return &pendingSnapshot{machine: m, snap: m.state.Snapshot(), applied: *m.stored.Load()}, nil
 }
 
 // pendingSnapshot is a snapshot that is being written while further batches are applied.
@@ -115,7 +116,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 		m.store.exit.Now("snapshot cannot be restored", err)
 	}
 	m.noteInstall(time.Now())
-	end := m.applied.Load()
+	end := m.stored.Load()
 	m.store.log.Group(m.id).SnapshotInstalled(end.Index, end.Term)
 	return nil
 }
@@ -128,6 +129,7 @@ func (m *machine) restore(r io.Reader) error {
 	if h.Cluster != m.store.cluster || h.Group != m.id {
 		return fmt.Errorf("%w: snapshot of cluster %016x, group %d", ErrForeign, h.Cluster, h.Group)
 	}
+	m.writeDeferred()       // It empties the batch, which the restore uses too.
 	m.restoring.Store(true) // If this fails, the process ends, or the store is never opened.
 	if err := m.state.Wipe(); err != nil {
 		return err
@@ -148,13 +150,14 @@ func (m *machine) restore(r io.Reader) error {
 	return m.load()
 }
 
-// stateSnapshot returns the state at one moment, with an applied record unless nothing was ever applied, or
-// ErrRestoring.
+// stateSnapshot returns the state at one moment, with everything that was applied before the call, and with an applied
+// record unless nothing was ever applied; or ErrRestoring.
 //
 // INVARIANT: it never returns part of a state. Wipe deletes the applied record together with all the rest, and the last
 // write of a restore brings it back; a state without one is complete only if no restore ran or ended while it was
 // examined.
 func (m *machine) stateSnapshot() (*statedb.Snapshot, error) {
+	m.writeDeferred()
 	for {
 		before := m.restores.Load()
 		snap := m.state.Snapshot()

@@ -20,7 +20,7 @@ type GroupStatus struct {
 	FirstIndex  uint64 // Oldest entry of the log; 0: none.
 	LastIndex   uint64
 	CommitIndex uint64
-	Applied     uint64 // Index of the state; Raft's own entries do not move it.
+	Applied     uint64 // Index of the stored state; Raft's own entries do not move it, deferred writes are not in it.
 	Digest      uint64 // The machine's hash of the state at Applied.
 	LastContact time.Time
 	LeaderTerms uint64       // Terms since the start in which this node knew a leader, itself included.
@@ -63,10 +63,11 @@ func (g *Group) Status() GroupStatus {
 	first, _ := g.log.FirstIndex()
 	last, _ := g.log.LastIndex()
 	m, b := g.machine, g.batcher.Status()
-	applied := m.applied.Load()
+	m.tryWriteDeferred()
+	stored := m.stored.Load()
 	return GroupStatus{
 		Group: g.id, State: g.raft.State().String(), Ready: g.Ready(), Term: g.raft.CurrentTerm(), LeaderID: transport.NodeOf(leader),
-		FirstIndex: first, LastIndex: last, CommitIndex: g.raft.CommitIndex(), Applied: applied.Index, Digest: applied.Digest,
+		FirstIndex: first, LastIndex: last, CommitIndex: g.raft.CommitIndex(), Applied: stored.Index, Digest: stored.Digest,
 		LastContact: g.raft.LastContact(), LeaderTerms: g.lead.Terms(), OldestEntry: g.oldestEntryTime(), Peers: g.peers(),
 		Batches: m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), ApplyTime: time.Duration(m.nanos.Load()),
 		Snapshots: m.snapshots.Load(), SnapshotsPostponed: m.postponed.Load(), Restores: m.restores.Load(), SnapshotBytes: m.snapBytes.Load(),

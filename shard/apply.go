@@ -29,6 +29,7 @@ func (m *Machine) Apply(b Batch, cmd []byte) []byte {
 	if c.Op == command.OpEvents {
 		return m.applyEvents(&c)
 	}
+	m.managed = true
 	managed := c // The generic calls below make their command escape to the heap; the copy keeps an Events command on the stack.
 	if managed.Attempted {
 		return m.applyIdempotent(&managed)

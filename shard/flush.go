@@ -12,6 +12,15 @@ import (
 // formatVersion is the version of the stored form of the state.
 const formatVersion = 1
 
+// EndBatch publishes the balances that a batch of commands has changed. It reports whether Flush may be deferred to a later
+// batch: the commands were Events, of which auctions then know everything but what was learned from them.
+func (m *Machine) EndBatch() (deferrable bool) {
+	for _, w := range m.dirtyWallets {
+		m.publishWalletOf(w)
+	}
+	return !m.managed
+}
+
 // Flush writes the hot records that the batch has changed, each once, however many commands changed it. The caller then
 // commits the batch.
 func (m *Machine) Flush(b Batch) {
@@ -28,9 +37,7 @@ func (m *Machine) Flush(b Batch) {
 		m.key = keyWallet(m.key[:0], w.ID)
 		w.hash = m.replace(m.key, m.value, w.hash)
 		w.dirty = false
-		for _, c := range w.campaigns {
-			m.publishWallet(c)
-		}
+		m.publishWalletOf(w)
 	}
 	m.dirtyWallets = m.dirtyWallets[:0]
 	m.publishHolds()
@@ -49,7 +56,7 @@ func (m *Machine) Flush(b Batch) {
 
 // Committed ends a batch and makes its changes visible to auctions. REQUIRES: the batch is committed.
 func (m *Machine) Committed() {
-	m.b, m.written = nil, false
+	m.b, m.written, m.managed = nil, false, false
 	m.overlay = cleared(m.overlay)
 	m.dedup.evict(m.state.now)
 	m.cells.evict()
@@ -78,8 +85,9 @@ func (m *Machine) markDirty(c *campaign) {
 	}
 }
 
-// markWalletDirty makes Flush write the wallet.
+// markWalletDirty makes EndBatch publish the wallet and Flush write it.
 func (m *Machine) markWalletDirty(w *wallet) {
+	w.published = false
 	if !w.dirty {
 		w.dirty = true
 		m.dirtyWallets = append(m.dirtyWallets, w)
@@ -107,6 +115,16 @@ func (m *Machine) publishHolds() {
 		}
 	}
 	m.dirtyHolds = m.dirtyHolds[:0]
+}
+
+// publishWalletOf stores the changed balance of a wallet where auctions of its campaigns read it.
+func (m *Machine) publishWalletOf(w *wallet) {
+	if !w.published {
+		w.published = true
+		for _, c := range w.campaigns {
+			m.publishWallet(c)
+		}
+	}
 }
 
 // publishWallet stores the wallet balance and the hold of the wallet of a campaign where auctions read it.

@@ -127,6 +127,33 @@ func TestPostPaidWalletGoesBelowZero(t *testing.T) {
 	expect(t, "and the debt, back in prepaid mode", slot.WalletBalance.Load(), -100)
 }
 
+// Events may wait for a later write, because their balances are published without it; every other command is written with
+// its batch.
+func TestEventsMayBeDeferred(t *testing.T) {
+	r := open(t, shardtest.NewKV())
+	r.Do(deposit(1, "v", 1_000))
+	r.Do(create(1, "v", 1, 0))
+	r.Apply(create(1, "v", 2, 0))
+	expect(t, "after a campaign", r.Machine.EndBatch(), false)
+	r.Commit()
+	other := r.Feed.Balances[campaign(1, "v", 2).ID]
+	for i := range byte(3) {
+		r.Apply(command.AppendEvents(nil, benchNow, &command.Events{
+			Marketplace: 1, Records: []command.EventRecord{click(i+1, i+1)},
+		}))
+		expect(t, "after an event", r.Machine.EndBatch(), true)
+		expect(t, "auctions of the wallet's other campaign see", other.WalletBalance.Load(), 900-100*int64(i))
+	}
+	w, _ := r.Queries().Wallet(ids.DefaultWalletOf(1, "v"))
+	expect(t, "stored", w.Balance, 1_000)
+	r.Apply(deposit(2, "v", 50))
+	expect(t, "after a deposit", r.Machine.EndBatch(), false)
+	r.Commit()
+	w, _ = r.Queries().Wallet(ids.DefaultWalletOf(1, "v"))
+	expect(t, "stored", w.Balance, 750)
+	check(t, r.Queries().Verify())
+}
+
 func TestBudgetPeriodRolls(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	at := func(day uint32) { // The clock does not move: only the period number decides.

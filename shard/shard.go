@@ -67,8 +67,9 @@ const BidsMax = 5_000
 //
 // INVARIANT: a refused command changes nothing but the state clock and the memory of attempts.
 //
-// The calls for one batch are Apply (any number of times), Flush, then the commit by the caller, then Committed. All of
-// them come from one goroutine; only Digest may be called from any goroutine.
+// The calls for one batch are Apply (any number of times), Flush, then the commit by the caller, then Committed. EndBatch
+// comes before Flush and says when Flush may wait: what follows until then is the same batch to the machine. The calls come
+// one at a time; only Digest may be called beside them.
 type Machine struct {
 	group ids.Group
 	meta  bool // The group carries marketplaces, records and the catalog.
@@ -82,6 +83,7 @@ type Machine struct {
 	overdelivered   atomic.Int64 // Sum over the campaigns, in all periods.
 	written         bool         // The batch changed something.
 	changed         bool         // The feed received something that is not yet published to auctions.
+	managed         bool         // The batch contains a command that is not Events.
 	repeated        bool         // The command is the repeat of a creation or of an end, and made no change.
 
 	overlay  map[string][]byte // Cold records written by the batch; nil means deleted.
@@ -162,6 +164,7 @@ type wallet struct {
 	campaigns []*campaign
 	hash      uint64 // Hash of the stored wallet record.
 	dirty     bool
+	published bool    // Auctions read the balance as it is.
 	hold      holdSum // Of its campaigns.
 	holdDirty bool
 }
@@ -180,7 +183,7 @@ func (m *Machine) reset() {
 	m.state, m.stateHash, m.digest = state{}, 0, 0
 	m.publishedDigest.Store(0)
 	m.overdelivered.Store(0)
-	m.written, m.changed = false, false
+	m.written, m.changed, m.managed = false, false, false
 	m.overlay = make(map[string][]byte)
 	m.counts = make(map[countKey]int)
 	m.expiring = expiring{}

@@ -79,6 +79,7 @@ func (c *counter) Apply(_ raftstore.Batch, cmd []byte) []byte {
 	return nil
 }
 func (c *counter) Flush(raftstore.Batch) {}
+func (c *counter) EndBatch() bool        { return false }
 func (c *counter) Committed()            {}
 func (c *counter) Digest() uint64        { return 0 }
 

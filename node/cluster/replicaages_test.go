@@ -107,6 +107,7 @@ type machine struct{ raftstore.StateMachine }
 
 func (machine) Load(raftstore.Reader) error          { return nil }
 func (machine) Apply(raftstore.Batch, []byte) []byte { return nil }
+func (machine) EndBatch() bool                       { return false }
 func (machine) Committed()                           {}
 
 func TestTicksCountWhenTheyAreVisible(t *testing.T) {

@@ -20,6 +20,9 @@ const nodeGroup = 0xFFFF
 
 const entryVersion = 1
 
+// entryFixedBytes is the length of an encoded entry's members of fixed length.
+const entryFixedBytes = 1 + 8 + 1 + 8
+
 var errBadEntry = errors.New("raftlog: entry cannot be decoded")
 
 func entryKey(dst []byte, group uint16, index uint64) []byte {
@@ -27,6 +30,9 @@ func entryKey(dst []byte, group uint16, index uint64) []byte {
 	dst = binary.BigEndian.AppendUint16(dst, group)
 	return binary.BigEndian.AppendUint64(dst, index)
 }
+
+// entryKeyBytes is the length of an entry's key.
+const entryKeyBytes = 1 + 2 + 8
 
 func nameKey(space byte, group uint16, name string) []byte {
 	dst := binary.BigEndian.AppendUint16([]byte{space}, group)
@@ -52,17 +58,22 @@ func appendEntry(dst []byte, l *raft.Log) []byte {
 	return append(dst, l.Data...)
 }
 
+// entryBytesOf is the length of what appendEntry appends.
+func entryBytesOf(l *raft.Log) int {
+	var length [binary.MaxVarintLen64]byte
+	return entryFixedBytes + binary.PutUvarint(length[:], uint64(len(l.Extensions))) + len(l.Extensions) + len(l.Data)
+}
+
 // decodeEntry decodes an entry into l. OWNERSHIP: l keeps copies, not b.
 func decodeEntry(l *raft.Log, index uint64, b []byte) error {
-	const fixed = 1 + 8 + 1 + 8
-	if len(b) < fixed+1 || b[0] != entryVersion {
+	if len(b) < entryFixedBytes+1 || b[0] != entryVersion {
 		return errBadEntry
 	}
-	ext, n := binary.Uvarint(b[fixed:])
-	if n <= 0 || ext > uint64(len(b)-fixed-n) {
+	ext, n := binary.Uvarint(b[entryFixedBytes:])
+	if n <= 0 || ext > uint64(len(b)-entryFixedBytes-n) {
 		return errBadEntry
 	}
-	rest := append([]byte(nil), b[fixed+n:]...)
+	rest := append([]byte(nil), b[entryFixedBytes+n:]...)
 	*l = raft.Log{Index: index, Term: binary.BigEndian.Uint64(b[1:]), Type: raft.LogType(b[9])}
 	if at := int64(binary.BigEndian.Uint64(b[10:])); at != 0 {
 		l.AppendedAt = time.Unix(0, at)

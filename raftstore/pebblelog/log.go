@@ -25,6 +25,7 @@ type Log struct {
 	db     *DB
 	group  uint16
 	tail   tail
+	stored atomic.Pointer[func([]*raft.Log)] // Called with entries that have become durable; nil for nobody.
 	first  atomic.Uint64
 	last   atomic.Uint64
 	commit atomic.Uint64 // An index known to be applied, for the guard.
@@ -135,10 +136,11 @@ func (l *Log) StoreLogs(logs []*raft.Log) error {
 	newLast := logs[len(logs)-1].Index
 	b := l.db.db.batch()
 	var err error
-	var key, value []byte
 	for _, entry := range logs {
-		key, value = entryKey(key[:0], l.group, entry.Index), appendEntry(value[:0], entry)
-		err = errors.Join(err, b.Set(key, value, nil))
+		set := b.SetDeferred(entryKeyBytes, entryBytesOf(entry)) // The batch gets the entry without a copy in between.
+		entryKey(set.Key[:0], l.group, entry.Index)
+		appendEntry(set.Value[:0], entry)
+		err = errors.Join(err, set.Finish())
 	}
 	if first == 0 {
 		first = logs[0].Index
@@ -154,8 +156,15 @@ func (l *Log) StoreLogs(logs []*raft.Log) error {
 	l.first.Store(first)
 	l.last.Store(newLast)
 	l.advance(newLast)
+	if stored := l.stored.Load(); stored != nil {
+		(*stored)(logs)
+	}
 	return nil
 }
+
+// OnStored makes fn be called with all entries that StoreLogs stores from now on, when they are durable. fn runs in Raft's
+// main loop, and must not wait for it.
+func (l *Log) OnStored(fn func([]*raft.Log)) { l.stored.Store(&fn) }
 
 func (l *Log) setBound(b *pebble.Batch, name string, index uint64) error {
 	return b.Set(nameKey(spaceMeta, l.group, name), binary.BigEndian.AppendUint64(nil, index), nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,9 @@ const (
 	// OutstandingEntriesMax bounds the entries of a group that are not yet answered. BOUND: more would add latency, not
 	// throughput.
 	OutstandingEntriesMax = 4
+	// OverlappingEntriesMax is up to how many unanswered entries an entry is sent that is not full: one is applied or
+	// replicated while the log stores the other. BOUND: more would be smaller entries, each of which costs a disk write.
+	OverlappingEntriesMax = 2
 	// QueueCommandsMax bounds the commands that wait in a group. BOUND: beyond it callers are refused at once, because
 	// a client that waits longer than its own timeout only asks twice.
 	QueueCommandsMax = 65_536
@@ -38,12 +42,13 @@ type applier interface {
 
 // Batcher packs the commands of many callers into few Raft entries.
 //
-// The rule: with nothing in flight a command is sent at once; otherwise commands collect until an answer arrives or an
-// entry is full. There is no timer: a single caller pays one disk write and no more, and the slower the disk, the
+// The rule: a command is sent at once when the log of this node has stored everything that was sent before; otherwise
+// commands collect until it has, or until an entry is full. So the disk never waits for the state machine, nor for
+// another member. There is no timer: a single caller pays one disk write and no more, and the slower the disk, the
 // larger the batches. (TigerBeetle batches the same way; Juju removed its time windows again.)
 //
-// INVARIANT: at most OutstandingEntriesMax entries are with Raft. Sealed entries are ready to go, the open one
-// collects. outstanding counts the sealed entries and those with Raft.
+// INVARIANT: at most OutstandingEntriesMax entries are with Raft, and more than OverlappingEntriesMax only if they are
+// full. Sealed entries are ready to go, the open one collects. unanswered holds the sealed entries and those with Raft.
 // OWNERSHIP: an entry's bytes are never reused, because Raft and the log's cached tail keep them.
 type Batcher struct {
 	onAnswer func(error)
@@ -53,7 +58,7 @@ type Batcher struct {
 	wake        sync.Cond // Signalled when sealed grew or the batcher closed.
 	open        *entry
 	sealed      []*entry
-	outstanding int
+	unanswered  []*entry
 	queued      int // Commands not yet with Raft.
 	queuedBytes int
 	closed      bool
@@ -68,6 +73,7 @@ type Batcher struct {
 }
 
 type entry struct {
+	stored  bool // The log of this node has it.
 	data    []byte
 	callers []chan<- outcome
 }
@@ -131,18 +137,49 @@ func (b *Batcher) enqueue(cmd []byte, answer chan<- outcome) error {
 	b.open.callers = append(b.open.callers, answer)
 	b.queued++
 	b.queuedBytes += len(cmd)
-	if b.outstanding == 0 || len(b.open.callers) == EntryCommandsMax {
+	if len(b.open.callers) == EntryCommandsMax {
 		b.seal()
 	}
+	b.sealIfDue()
 	return nil
+}
+
+// sealIfDue seals the open entry if it is to be sent although it is not full. REQUIRES: mu is held.
+func (b *Batcher) sealIfDue() {
+	if b.open == nil || len(b.unanswered) >= OverlappingEntriesMax {
+		return
+	}
+	for _, e := range b.unanswered {
+		if !e.stored {
+			return
+		}
+	}
+	b.seal()
+}
+
+// Stored tells the batcher that the log of this node has stored entries, of this batcher or others.
+func (b *Batcher) Stored(logs []*raft.Log) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.unanswered) == 0 {
+		return
+	}
+	for _, l := range logs {
+		for _, e := range b.unanswered {
+			if len(l.Data) > 0 && &l.Data[0] == &e.data[0] { // Raft passes on the bytes that it was given.
+				e.stored = true
+			}
+		}
+	}
+	b.sealIfDue()
 }
 
 // seal ends the open entry and hands it to a sender. REQUIRES: mu is held, and there is an open entry.
 func (b *Batcher) seal() {
 	sealEntry(b.open.data, len(b.open.callers))
 	b.sealed = append(b.sealed, b.open)
+	b.unanswered = append(b.unanswered, b.open)
 	b.open = nil
-	b.outstanding++
 	b.wake.Signal()
 }
 
@@ -157,7 +194,7 @@ func (b *Batcher) send() {
 		f := b.raft.Apply(e.data, 0)
 		err := f.Error()
 		b.onAnswer(err)
-		b.entryDone()
+		b.entryDone(e)
 		if err != nil {
 			b.answerError(e, foldError(err))
 			continue
@@ -196,14 +233,12 @@ func (b *Batcher) nextEntry() *entry {
 	return e
 }
 
-// entryDone counts an answered entry and sends what was collected meanwhile.
-func (b *Batcher) entryDone() {
+// entryDone removes an answered entry and sends what was collected meanwhile.
+func (b *Batcher) entryDone(e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.outstanding--
-	if b.open != nil {
-		b.seal()
-	}
+	b.unanswered = slices.DeleteFunc(b.unanswered, func(u *entry) bool { return u == e })
+	b.sealIfDue()
 }
 
 func (b *Batcher) answerError(e *entry, err error) {
@@ -230,7 +265,7 @@ type Status struct {
 // Status reports on the batcher. It takes its mutex for a moment.
 func (b *Batcher) Status() Status {
 	b.mu.Lock()
-	queued, outstanding := b.queued, b.outstanding
+	queued, outstanding := b.queued, len(b.unanswered)
 	b.mu.Unlock()
 	return Status{
 		Entries: b.entries.Load(), Commands: b.commands.Load(), Bytes: b.bytes.Load(), Queued: queued, Outstanding: outstanding,

@@ -22,6 +22,7 @@ type gatedRaft struct {
 }
 
 type gatedFuture struct {
+	data []byte
 	cmds [][]byte
 	gate chan error
 }
@@ -31,7 +32,7 @@ func (g *gatedRaft) Apply(data []byte, _ time.Duration) raft.ApplyFuture {
 	if err != nil {
 		panic(err)
 	}
-	f := &gatedFuture{cmds: cmds, gate: make(chan error, 1)}
+	f := &gatedFuture{data: data, cmds: cmds, gate: make(chan error, 1)}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.sent = append(g.sent, f)
@@ -57,6 +58,14 @@ func (g *gatedRaft) answer(i int, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.sent[i].gate <- err
+}
+
+// store makes the log store entry i.
+func (g *gatedRaft) store(b *Batcher, i int) {
+	g.mu.Lock()
+	data := g.sent[i].data
+	g.mu.Unlock()
+	b.Stored([]*raft.Log{{Type: raft.LogNoop}, {Data: bytes.Clone(data)}, {Data: data}}) // Raft's own and another's come too.
 }
 
 type callers struct {
@@ -94,7 +103,7 @@ func wantSizes(t *testing.T, g *gatedRaft, want ...int) {
 	}
 }
 
-// The batching rule, step by step. No step waits for time: in the bubble only answers change anything.
+// The batching rule, step by step. No step waits for time: in the bubble only the log and answers change anything.
 func TestBatchingRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
@@ -105,16 +114,22 @@ func TestBatchingRule(t *testing.T) {
 		c.call(t, b, 10, 0, "second")
 		time.Sleep(time.Hour)
 		wantSizes(t, r, 1) // Collected, however much time passes.
-		r.answer(0, nil)
-		wantSizes(t, r, 1, 10) // The answer sends what was collected.
-		c.call(t, b, EntryCommandsMax+5, 0, "third")
+		r.store(b, 0)
+		wantSizes(t, r, 1, 10) // The disk is free: sent while the first entry is applied.
+		c.call(t, b, 3, 0, "third")
+		r.store(b, 1)
+		wantSizes(t, r, 1, 10) // Two entries overlap, no more.
+		c.call(t, b, EntryCommandsMax+2, 0, "fourth")
 		wantSizes(t, r, 1, 10, EntryCommandsMax) // A full entry does not wait.
-		r.answer(2, nil)
-		wantSizes(t, r, 1, 10, EntryCommandsMax, 5)
+		r.answer(0, nil)
+		wantSizes(t, r, 1, 10, EntryCommandsMax) // Two are unanswered still, and one is not stored.
 		r.answer(1, nil)
+		wantSizes(t, r, 1, 10, EntryCommandsMax)
+		r.answer(2, nil) // An answer comes after the log, whoever tells.
+		wantSizes(t, r, 1, 10, EntryCommandsMax, 5)
 		r.answer(3, nil)
 		wantSizes(t, r, 1, 10, EntryCommandsMax, 5)
-		c.call(t, b, 1, 0, "fourth")
+		c.call(t, b, 1, 0, "fifth")
 		wantSizes(t, r, 1, 10, EntryCommandsMax, 5, 1)
 		r.answer(4, nil)
 		c.wg.Wait()

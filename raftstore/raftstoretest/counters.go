@@ -77,6 +77,9 @@ func (c *Counters) Apply(_ raftstore.Batch, cmd []byte) (result []byte) {
 	return binary.BigEndian.AppendUint64(nil, n+1)
 }
 
+// EndBatch defers no write.
+func (c *Counters) EndBatch() (deferrable bool) { return false }
+
 // Flush writes the counts that changed.
 func (c *Counters) Flush(b raftstore.Batch) {
 	c.mu.Lock()

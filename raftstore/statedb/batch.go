@@ -4,14 +4,15 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Batch collects the changes of one applied batch of commands. Its reads return the state before the batch: a state
-// machine keeps what it changes in memory until the end anyway, and an indexed batch would cost each write an insert
-// into a skip list. A write that fails ends the process.
+// Batch collects the changes of applied batches of commands until Commit writes them. Its reads return the state before the
+// batch: a state machine keeps what it changes in memory until the end anyway, and an indexed batch would cost each write
+// an insert into a skip list. A write that fails ends the process.
 //
 // INVARIANT: the changes and the index they lead to are one write. State without its index would be applied twice.
 type Batch struct {
 	*Reader
 	p   *pebble.Batch
+	run run // The changes that are not in p yet.
 	key []byte
 }
 
@@ -21,20 +22,31 @@ func (g *Group) NewBatch() *Batch {
 }
 
 // Set stores a value. OWNERSHIP: key and value are copied.
-func (b *Batch) Set(key, value []byte) {
-	b.mustWrite(b.p.Set(b.fullKey(key), value, nil))
-}
+func (b *Batch) Set(key, value []byte) { b.run.add(key, value, false) }
 
 // Delete removes a key.
-func (b *Batch) Delete(key []byte) {
-	b.mustWrite(b.p.Delete(b.fullKey(key), nil))
-}
+func (b *Batch) Delete(key []byte) { b.run.add(key, nil, true) }
 
 // DeleteRange removes the keys from (included) to (excluded).
 func (b *Batch) DeleteRange(from, to []byte) {
+	b.endRun() // Later changes of these keys have to stay behind it.
 	prefix := b.group.prefix
 	high := append(append(make([]byte, 0, len(prefix)+len(to)), prefix...), to...)
 	b.mustWrite(b.p.DeleteRange(b.fullKey(from), high, nil))
+}
+
+// endRun moves the changes since the last DeleteRange into p, in the order of their keys.
+func (b *Batch) endRun() {
+	b.run.sort()
+	for i := range b.run.changes {
+		c := &b.run.changes[i]
+		if c.deleted {
+			b.mustWrite(b.p.Delete(b.fullKey(b.run.key(c)), nil))
+		} else {
+			b.mustWrite(b.p.Set(b.fullKey(b.run.key(c)), b.run.value(c), nil))
+		}
+	}
+	b.run.reset()
 }
 
 func (b *Batch) fullKey(key []byte) []byte {
@@ -43,7 +55,7 @@ func (b *Batch) fullKey(key []byte) []byte {
 }
 
 // Bytes is the size of the changes so far.
-func (b *Batch) Bytes() int { return b.p.Len() }
+func (b *Batch) Bytes() int { return b.p.Len() + b.run.size() }
 
 // Commit writes the changes together with the applied record and empties the batch.
 func (b *Batch) Commit(a Applied) {
@@ -53,6 +65,7 @@ func (b *Batch) Commit(a Applied) {
 
 // Flush writes the changes without an applied record. REQUIRES: the group has none, as during a restore.
 func (b *Batch) Flush() {
+	b.endRun()
 	b.mustWrite(b.p.Commit(pebble.NoSync))
 	b.p.Reset()
 }

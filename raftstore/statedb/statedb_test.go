@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -177,5 +179,41 @@ func BenchmarkGet(b *testing.B) {
 				batch.Get([]byte(name))
 			}
 		})
+	}
+}
+
+// However changes of single keys and of ranges follow each other in a batch, the last one of a key counts.
+func TestBatchKeepsTheOrderOfChanges(t *testing.T) {
+	d := openState(t, vfs.NewMem())
+	defer d.Close()
+	b := d.Group(1).NewBatch()
+	defer b.Close()
+	random := rand.New(rand.NewPCG(1, 2))
+	want := map[string]string{}
+	for index := range uint64(50) {
+		for i := range 200 {
+			key := fmt.Sprintf("key-%03d", random.IntN(40))
+			switch random.IntN(20) {
+			case 0:
+				from, to := key, fmt.Sprintf("key-%03d", random.IntN(40))
+				if from < to {
+					b.DeleteRange([]byte(from), []byte(to))
+					maps.DeleteFunc(want, func(k, _ string) bool { return k >= from && k < to })
+				}
+			case 1, 2, 3, 4:
+				b.Delete([]byte(key))
+				delete(want, key)
+			default:
+				value := fmt.Sprint(index, ".", i)
+				b.Set([]byte(key), []byte(value))
+				want[key] = value
+			}
+		}
+		b.Commit(Applied{Index: index + 1, Term: 1})
+		got := map[string]string{}
+		d.Group(1).Reader().Scan(nil, []byte("l"), func(k, v []byte) bool { got[string(k)] = string(v); return true })
+		if !maps.Equal(got, want) {
+			t.Fatalf("batch %d: %v, want %v", index, got, want)
+		}
 	}
 }
