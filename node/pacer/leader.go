@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -20,6 +21,7 @@ type leader struct {
 	totals  totals
 	leads   bool
 	steered steered
+	curves  curves
 	number  uint64 // Of the last Pace that was applied.
 }
 
@@ -63,7 +65,7 @@ func (l *leader) tick(ctx context.Context) {
 func (l *leader) begin() bool {
 	err := l.p.groups.Read(l.group, func(r shard.Reader) error {
 		s, number, counted := newSteered(r)
-		l.steered, l.number = s, number
+		l.steered, l.number, l.curves = s, number, newCurves(l.p.c.Market)
 		l.totals.lead(counted)
 		return nil
 	})
@@ -81,7 +83,7 @@ func (l *leader) resign() {
 	if l.leads {
 		l.totals.resign()
 		l.p.campaigns.forget(l.group)
-		l.leads, l.steered = false, steered{}
+		l.leads, l.steered, l.curves = false, steered{}, curves{}
 		l.p.stats.paced(l.group, 0)
 		l.p.c.Log.Info("pacing_stopped", slog.Int("group", int(l.group)))
 	}
@@ -98,14 +100,14 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 	var of *kind // That of the campaign before: most have the same one.
 	for i := range l.steered.campaigns {
 		c, ordinal := &l.steered.campaigns[i], uint32(i+1) // Ordinals have 32 bits.
-		if key := (trafficKey{c.marketplace, c.format}); of == nil || of.key != key {
+		if key := (kindKey{trafficKey{c.marketplace, c.format}, c.charge == market.CPM}); of == nil || of.key != key {
 			of = kinds.of(key)
 		}
 		if of.calendar == nil || c.waits() {
 			continue
 		}
 		served := c.served.Wins > 0
-		c.tick(now, of)
+		c.tick(now, of, l.curveOf(c, of))
 		if c.decision.Word != pacing.Open {
 			paced++
 		}
@@ -117,35 +119,54 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 	return changes
 }
 
-// kind is what all campaigns of a marketplace and ad format have in common in one tick.
+// curveOf returns the curve that the plan of a campaign follows.
+func (l *leader) curveOf(c *controlled, of *kind) *pacing.Curve {
+	if c.scheduled {
+		return l.curves.during(of.traffic, &c.settings)
+	}
+	return of.traffic.curve
+}
+
+// kindKey names a kind. Impressions are charged after another time than clicks.
+type kindKey struct {
+	trafficKey
+	impressions bool
+}
+
+// kind is what all campaigns of a marketplace, an ad format and an event that they pay for have in common in one tick.
 type kind struct {
-	key      trafficKey
+	key      kindKey
 	calendar *calendar // Nil while the marketplace has no periods.
-	curve    *pacing.Curve
-	params   *pacing.Params
+	traffic  *formatCurve
+	params   pacing.Params
 	auctions uint64
 }
 
 // kinds makes kinds when they are needed.
 type kinds struct {
-	p         *Pacer
+	l         *leader
 	now       time.Time
 	traffic   map[trafficKey]uint64
-	periods   map[uint16]command.Periods
 	calendars map[uint16]*calendar
-	made      map[trafficKey]*kind
+	made      map[kindKey]*kind
 }
 
 func (l *leader) kinds(now time.Time, traffic map[trafficKey]uint64) *kinds {
-	return &kinds{l.p, now, traffic, l.steered.periods, map[uint16]*calendar{}, map[trafficKey]*kind{}}
+	return &kinds{l, now, traffic, map[uint16]*calendar{}, map[kindKey]*kind{}}
 }
 
-func (k *kinds) of(key trafficKey) *kind {
+func (k *kinds) of(key kindKey) *kind {
 	x := k.made[key]
 	if x == nil {
+		c := &k.l.p.c
 		x = &kind{
-			key: key, calendar: k.calendar(key.marketplace), curve: k.p.c.Curve(key.marketplace, key.format),
-			params: k.p.c.Params(key.marketplace), auctions: k.traffic[key],
+			key: key, calendar: k.calendar(key.marketplace), auctions: k.traffic[key.trafficKey],
+			traffic: k.l.curves.of(key.trafficKey, c.Zone(key.marketplace), k.now), params: *c.Params,
+		}
+		x.params.ClickDelay = c.Params.ImpressionDelay
+		if !key.impressions {
+			learned := c.Market.ClickDelay(k.l.group, key.marketplace)
+			x.params.ClickDelay = float64(learned.Millis()) / 1000
 		}
 		k.made[key] = x
 	}
@@ -155,9 +176,9 @@ func (k *kinds) of(key trafficKey) *kind {
 // calendar returns the calendar of a marketplace, nil when it has no periods yet.
 func (k *kinds) calendar(marketplace uint16) *calendar {
 	c := k.calendars[marketplace]
-	periods, known := k.periods[marketplace]
+	periods, known := k.l.steered.periods[marketplace]
 	if c == nil && known {
-		made := newCalendar(periods, k.p.c.Zone(marketplace), k.now)
+		made := newCalendar(periods, k.l.p.c.Zone(marketplace), k.now)
 		c = &made
 		k.calendars[marketplace] = c
 	}
@@ -165,7 +186,7 @@ func (k *kinds) calendar(marketplace uint16) *calendar {
 }
 
 // tick lets one campaign decide with what it has served.
-func (c *controlled) tick(now time.Time, of *kind) {
+func (c *controlled) tick(now time.Time, of *kind, curve *pacing.Curve) {
 	plan := of.calendar.plan(&c.settings, now.UnixMilli())
 	s := c.served
 	c.served = pacing.Served{}
@@ -173,7 +194,7 @@ func (c *controlled) tick(now time.Time, of *kind) {
 		c.price, c.moved = int64(s.Expected)/int64(s.Wins), true // Counts are far below 2^63.
 	}
 	s.Auctions = of.auctions
-	c.decision = c.state.Tick(now.UnixMilli(), &plan, s, of.curve, of.params)
+	c.decision = c.state.Tick(now.UnixMilli(), &plan, s, curve, &of.params)
 	c.ticked = true
 }
 

@@ -105,4 +105,4 @@ func (x *carry) of(s *settings, day uint32, left money.Micros) money.Micros {
 }
 
 // rests reports whether the campaign's schedule has no bids in an hour of the week.
-func (s *settings) rests(hour int) bool { return len(s.schedule) > hour && s.schedule[hour] == 0 }
+func (s *settings) rests(hour int) bool { return s.scheduled && !s.hours.has(hour) }

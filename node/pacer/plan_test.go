@@ -77,8 +77,8 @@ func TestPlansArePaused(t *testing.T) {
 		"switched off":     {settings{}, true},
 		"not yet":          {settings{active: true, start: now.UnixMilli() + 1}, true},
 		"over":             {settings{active: true, end: now.UnixMilli()}, true},
-		"in its schedule":  {settings{active: true, schedule: schedule}, false},
-		"out of its hours": {settings{active: true, schedule: rests}, true},
+		"in its schedule":  {settings{active: true, scheduled: hoursOf(schedule) != allHours, hours: hoursOf(schedule)}, false},
+		"out of its hours": {settings{active: true, scheduled: true, hours: hoursOf(rests)}, true},
 	} {
 		x.balances = &b
 		p := c.plan(&x.settings, now.UnixMilli())
