@@ -40,16 +40,13 @@ type fleet struct {
 
 // fleetConfig says how a fleet is made.
 type fleetConfig struct {
-	params   pacing.Params
-	exact    bool // Pacers replicate every change.
-	period   market.Period
-	budget   money.Micros
-	schedule []uint16
-	zone     *time.Location // UTC without.
+	params pacing.Params
+	exact  bool // Pacers replicate every change.
+	period market.Period
+	budget money.Micros
 	// begin is the time at which the clock of the nodes starts; without, that of the bubble.
 	begin time.Time
 	shift time.Duration // Of the nodes' clock against that of the bubble.
-	round time.Duration // Between two rounds of auctions; 100 ms without.
 }
 
 // now returns the time on the clocks of the nodes.
@@ -85,6 +82,8 @@ const (
 	fleetCost   = 1_000 // Expected cost and price of a win, in micros.
 	// auctionsPerWin is the number of auctions for each that the campaign would win at its full bid.
 	auctionsPerWin = 100
+	// roundInterval is the time between two rounds of auctions of a node.
+	roundInterval = 100 * time.Millisecond
 )
 
 var fleetCampaign = ids.UUID{0: 1, 15: byte(ids.ShardOf(ids.AccountOf(fleetMarket, "v")))}
@@ -114,12 +113,6 @@ func (r *run) PutCampaign(c *market.Campaign) *market.Balances {
 func newFleet(t *testing.T, config fleetConfig, loads ...int64) *fleet {
 	t.Helper()
 	f := &fleet{t: t, c: raftstoretest.NewCluster(t, 5, len(loads)), fleetConfig: config, done: make(chan struct{})}
-	if f.zone == nil {
-		f.zone = time.UTC
-	}
-	if f.round == 0 {
-		f.round = 100 * time.Millisecond
-	}
 	if !f.begin.IsZero() {
 		f.shift = time.Until(f.begin)
 	}
@@ -133,18 +126,7 @@ func newFleet(t *testing.T, config fleetConfig, loads ...int64) *fleet {
 		starts.Go(func() { f.start(i) })
 	}
 	starts.Wait()
-	now := f.now().UnixMilli()
-	for _, cmd := range [][]byte{
-		command.AppendBootstrap(nil, now, &command.Bootstrap{
-			Marketplace: market.Marketplace{Ordinal: fleetMarket, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: f.zone.String()},
-		}),
-		command.AppendSetFeature(nil, now, command.SetFeature{Level: command.LevelNewest}),
-		command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: ids.UUID{1}, Marketplace: fleetMarket, VendorID: "v", Amount: 1 << 50}),
-		command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: market.Campaign{
-			ID: fleetCampaign, Marketplace: fleetMarket, VendorID: "v", Name: "n", Active: true, Status: market.Approved, Charge: market.CPM,
-			Budget: f.budget, Period: f.period, Schedule: f.schedule,
-		}}),
-	} {
+	for _, cmd := range fleetCommands(f.now(), time.UTC, &market.Campaign{Budget: f.budget, Period: f.period}) {
 		f.propose(cmd)
 	}
 	for _, m := range f.members {
@@ -153,10 +135,25 @@ func newFleet(t *testing.T, config fleetConfig, loads ...int64) *fleet {
 	return f
 }
 
+// fleetCommands returns the commands that make the marketplace and the campaign of a fleet, with some of its members.
+func fleetCommands(at time.Time, zone *time.Location, c *market.Campaign) [][]byte {
+	now := at.UnixMilli()
+	c.ID, c.Marketplace, c.VendorID, c.Name, c.Active = fleetCampaign, fleetMarket, "v", "n", true
+	c.Status, c.Charge = market.Approved, market.CPM
+	return [][]byte{
+		command.AppendBootstrap(nil, now, &command.Bootstrap{
+			Marketplace: market.Marketplace{Ordinal: fleetMarket, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: zone.String()},
+		}),
+		command.AppendSetFeature(nil, now, command.SetFeature{Level: command.LevelNewest}),
+		command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: ids.UUID{1}, Marketplace: fleetMarket, VendorID: "v", Amount: 1 << 50}),
+		command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: *c}),
+	}
+}
+
 func (f *fleet) configure(i int, c *raftstore.Config) {
 	r := &run{Market: market.New(uint64(i)), ages: cluster.NewReplicaAges(ids.Topology{DataGroups: 1}, 3*time.Second, f.now)}
 	r.pacer = New(Config{
-		Market: r.Market, Node: c.NodeID, Number: uint16(i), ReportBytesMax: raftstore.ReportBytesMax, Now: f.now, Zone: func(uint16) *time.Location { return f.zone },
+		Market: r.Market, Node: c.NodeID, Number: uint16(i), ReportBytesMax: raftstore.ReportBytesMax, Now: f.now, Zone: func(uint16) *time.Location { return time.UTC },
 		Params: &f.params, Log: slog.New(slog.DiscardHandler),
 	})
 	r.pacer.everyChange = f.exact
@@ -182,7 +179,7 @@ func (f *fleet) start(i int) {
 	r.cluster = cluster.New(r.store, cluster.Options{
 		Topology: ids.Topology{DataGroups: 1}, Node: f.c.Nodes[i].ID, ReplicaAges: r.ages, Now: f.now, Log: slog.New(slog.DiscardHandler),
 		Periods: func(at time.Time) []command.Periods {
-			return []command.Periods{cluster.PeriodsAt(fleetMarket, at, f.zone)}
+			return []command.Periods{cluster.PeriodsAt(fleetMarket, at, time.UTC)}
 		},
 		Levels: cluster.Levels{Reached: func(g ids.Group) (level command.Level, err error) {
 			err = r.store.Group(uint16(g)).Read(func(state raftstore.Reader) error {
@@ -250,7 +247,7 @@ func (m *member) serve() {
 		select {
 		case <-m.f.done:
 			return
-		case <-time.After(m.f.round):
+		case <-time.After(roundInterval):
 		}
 		r := m.run.Load()
 		if r == nil || m.paused.Load() || r.slot.Load() == nil || r.View().Marketplace(fleetMarket) == nil {
@@ -262,7 +259,7 @@ func (m *member) serve() {
 
 func (m *member) round(r *run) {
 	b, v := r.slot.Load(), r.View()
-	seconds := m.f.round.Seconds()
+	seconds := roundInterval.Seconds()
 	v.CountAuctions(fleetMarket, market.Listing, 0, uint64(float64(m.load.Load()*auctionsPerWin)*seconds))
 	var stale auction.Groups
 	pass, factor := pacing.Split(b.Pacing.Load())
