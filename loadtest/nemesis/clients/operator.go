@@ -94,6 +94,7 @@ func (c *Clients) readReport(node int, campaign *history.Campaign) (report, erro
 	r := report{ReportRead: history.ReportRead{Campaign: campaign, Node: node, Invoke: c.h.Now()}}
 	var got struct {
 		Impressions, Clicks shop.Interactions
+		Overdelivery        struct{ AmountDecimal string }
 		CompleteThrough     time.Time
 	}
 	if err := c.get(node, "/reporting-service/campaigns/"+campaign.ID+"?"+query.Encode(), &got); err != nil {
@@ -107,7 +108,9 @@ func (c *Clients) readReport(node int, campaign *history.Campaign) (report, erro
 		}
 		r.Total[i], r.Charged[i], r.Spent[i] = of.Total, of.Charged, spent
 	}
-	return r, nil
+	var err error
+	r.Overdelivered, err = shop.ParseMinor(got.Overdelivery.AmountDecimal)
+	return r, err
 }
 
 // changeBudgets raises the budgets that run out, and sometimes sets one below what is spent. An attempt of unknown outcome is not
