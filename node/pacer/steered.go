@@ -63,6 +63,7 @@ func (s *steered) put(ordinal uint32, x *settings) {
 	c.carry = known
 	if m, known := s.memories[ordinal]; known {
 		c.state = pacing.Restore(m)
+		c.carry = carryOf(m, x)
 		delete(s.memories, ordinal)
 	}
 }

@@ -27,16 +27,17 @@ func Overdelivery(h *history.History, final *FinalState, limit, slack time.Durat
 		}
 		compareOverdelivery(c, of[c], final.Reports[c], &v)
 	}
-	v.Note = fmt.Sprintf("the latest win came %v after the money was used up, slack %v", latest.Round(time.Millisecond), slack)
+	v.Note = fmt.Sprintf("the latest win came %v after the money was used up, which %d reads showed, slack %v",
+		latest.Round(time.Millisecond), spans.reads, slack)
 	return v
 }
 
 // compareOverdelivery checks that every reported interaction of a campaign that it pays for was billed or counted as
-// delivered for nothing.
+// delivered for nothing. A daily budget is paced, so its campaign may pay less than its price.
 func compareOverdelivery(c *history.Campaign, all []*charge, r history.ReportRead, v *Result) {
 	least, most := shop.Micros(0), shop.Micros(len(all))*c.Price
 	for _, ch := range all {
-		if ch.finish != history.Never {
+		if ch.finish != history.Never && !c.Daily {
 			least += c.Price
 		}
 	}
@@ -52,12 +53,13 @@ type span struct{ from, until history.Instant }
 
 // exhausted are the spans of campaigns and of wallets.
 type exhausted struct {
+	reads     int // How many reads showed that there was no money.
 	campaigns map[*history.Campaign][]span
 	wallets   map[*history.Vendor][]span
 }
 
 func usedUp(h *history.History) exhausted {
-	x := exhausted{map[*history.Campaign][]span{}, map[*history.Vendor][]span{}}
+	x := exhausted{0, map[*history.Campaign][]span{}, map[*history.Vendor][]span{}}
 	for _, r := range h.Budgets {
 		if r.Remaining > 0 || r.Campaign.Daily {
 			continue
@@ -68,6 +70,7 @@ func usedUp(h *history.History) exhausted {
 				s.until = min(s.until, c.Invoke)
 			}
 		}
+		x.reads++
 		x.campaigns[r.Campaign] = append(x.campaigns[r.Campaign], s)
 	}
 	for _, r := range h.Wallets {
@@ -80,6 +83,7 @@ func usedUp(h *history.History) exhausted {
 				s.until = min(s.until, p.Invoke)
 			}
 		}
+		x.reads++
 		x.wallets[r.Vendor] = append(x.wallets[r.Vendor], s)
 	}
 	return x
