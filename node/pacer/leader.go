@@ -23,6 +23,9 @@ type leader struct {
 	steered steered
 	curves  curves
 	number  uint64 // Of the last Pace that was applied.
+	turn    uint32 // Counts the ticks, for the turns of idle campaigns.
+	// auctions counts the auctions of all nodes since this node leads.
+	auctions map[trafficKey]uint64
 }
 
 // proposeTimeout bounds the wait for a Pace. The next tick decides anew, so a long wait would only delay it.
@@ -65,7 +68,7 @@ func (l *leader) tick(ctx context.Context) {
 func (l *leader) begin() bool {
 	err := l.p.groups.Read(l.group, func(r shard.Reader) error {
 		s, number, counted := newSteered(r)
-		l.steered, l.number, l.curves = s, number, newCurves(l.p.c.Market)
+		l.steered, l.number, l.curves, l.auctions = s, number, newCurves(l.p.c.Market), map[trafficKey]uint64{}
 		l.totals.lead(counted)
 		return nil
 	})
@@ -83,23 +86,34 @@ func (l *leader) resign() {
 	if l.leads {
 		l.totals.resign()
 		l.p.campaigns.forget(l.group)
-		l.leads, l.steered, l.curves = false, steered{}, curves{}
+		l.leads, l.steered, l.curves, l.auctions = false, steered{}, curves{}, nil
 		l.p.stats.paced(l.group, 0)
 		l.p.c.Log.Info("pacing_stopped", slog.Int("group", int(l.group)))
 	}
 }
 
-// decide makes one tick of every campaign and returns the changes that are to be replicated.
+// decide makes one tick of every campaign that served something or changed, and of every idle one whose turn it is. It
+// returns the changes that are to be replicated.
 func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic map[trafficKey]uint64) (changes []change) {
 	for ordinal, s := range served {
 		if int64(ordinal) <= int64(len(l.steered.campaigns)) && ordinal > 0 {
 			l.steered.campaigns[ordinal-1].served = s
 		}
 	}
+	for key, n := range traffic {
+		l.auctions[key] += n
+	}
+	l.turn++
 	kinds, paced := l.kinds(now, traffic), 0
 	var of *kind // That of the campaign before: most have the same one.
 	for i := range l.steered.campaigns {
 		c, ordinal := &l.steered.campaigns[i], uint32(i+1) // Ordinals have 32 bits.
+		if c.idle() && (ordinal+l.turn)%idleTurns != 0 {
+			if c.decision.Word != pacing.Open {
+				paced++
+			}
+			continue
+		}
 		if key := (kindKey{trafficKey{c.marketplace, c.format}, c.charge == market.CPM}); of == nil || of.key != key {
 			of = kinds.of(key)
 		}
@@ -139,7 +153,8 @@ type kind struct {
 	calendar *calendar // Nil while the marketplace has no periods.
 	traffic  *formatCurve
 	params   pacing.Params
-	auctions uint64
+	auctions uint64 // Of this tick.
+	counted  uint64 // Since this node leads.
 }
 
 // kinds makes kinds when they are needed.
@@ -160,7 +175,7 @@ func (k *kinds) of(key kindKey) *kind {
 	if x == nil {
 		c := &k.l.p.c
 		x = &kind{
-			key: key, calendar: k.calendar(key.marketplace), auctions: k.traffic[key.trafficKey],
+			key: key, calendar: k.calendar(key.marketplace), auctions: k.traffic[key.trafficKey], counted: k.l.auctions[key.trafficKey],
 			traffic: k.l.curves.of(key.trafficKey, c.Zone(key.marketplace), k.now), params: *c.Params,
 		}
 		x.params.ClickDelay = c.Params.ImpressionDelay
@@ -194,6 +209,10 @@ func (c *controlled) tick(now time.Time, of *kind, curve *pacing.Curve) {
 		c.price, c.moved = int64(s.Expected)/int64(s.Wins), true // Counts are far below 2^63.
 	}
 	s.Auctions = of.auctions
+	if c.ticked {
+		s.Auctions = of.counted - c.auctions
+	}
+	c.auctions, c.changed = of.counted, false
 	c.decision = c.state.Tick(now.UnixMilli(), &plan, s, curve, &of.params)
 	c.ticked = true
 }
