@@ -16,16 +16,20 @@ func Overdelivery(h *history.History, final *FinalState, limit, slack time.Durat
 	of := charges(h)
 	spans := usedUp(h)
 	latest := time.Duration(0)
+	won := h.Probed
 	for _, c := range h.Campaigns() {
 		for _, ch := range of[c] {
-			after := spans.age(ch.token)
-			latest = max(latest, after)
-			v.Checked++
-			if after > limit+slack {
-				v.AddViolation("campaign %s won an ad %v after its money was used up, at %v", c.Name, after, ch.token.Invoke)
-			}
+			won = append(won, ch.token)
 		}
 		compareOverdelivery(c, of[c], final.Reports[c], &v)
+	}
+	for _, t := range won {
+		after := spans.age(t)
+		latest = max(latest, after)
+		v.Checked++
+		if after > limit+slack {
+			v.AddViolation("campaign %s won an ad %v after its money was used up, at %v", t.Campaign.Name, after, t.Invoke)
+		}
 	}
 	v.Note = fmt.Sprintf("the latest win came %v after the money was used up, which %d reads showed, slack %v",
 		latest.Round(time.Millisecond), spans.reads, slack)

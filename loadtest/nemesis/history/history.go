@@ -195,6 +195,7 @@ type History struct {
 
 	mu       sync.Mutex
 	Bodies   []*Body
+	Probed   []*Token // Won at the end of the run, when some campaigns had no money. They are not reported.
 	Changes  []Change
 	Payments []Payment
 	Budgets  []BudgetRead
