@@ -65,7 +65,8 @@ func (r *run) evaluate(final *check.FinalState) *report {
 	}
 	rep.Checks = append(rep.Checks, check.Writable(h, r.o.nodes, bounds())...)
 	if final != nil {
-		rep.Checks = append(rep.Checks, check.Events(h, final), check.Charges(h, final), check.Balances(h, final))
+		rep.Checks = append(rep.Checks, check.Events(h, final), check.Charges(h, final), check.Balances(h, final),
+			check.Overdelivery(h, final, r.o.staleness, r.o.slack))
 		rep.countCharges(h, final)
 	}
 	if r.audits != nil {

@@ -45,7 +45,7 @@ func (n *node) pacingMetrics() metrics.Pacing {
 	return metrics.Pacing{
 		Ticks: s.Ticks, Changes: s.Changes, Unproposed: s.Unproposed, TickTime: s.TickTime, Campaigns: s.Campaigns,
 		ReportsSent: s.ReportsSent, ReportsFailed: s.ReportsFailed, ReportsRefused: s.ReportsRefused, ReportsLate: s.ReportsLate,
-		Deferred: s.Deferred,
+		Deferred: s.Deferred, Hours: s.Hours,
 	}
 }
 

@@ -134,6 +134,7 @@ var nodeGauges = []gauge[Node]{
 	{pacingRefused.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsRefused) }},
 	{pacingLate.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsLate) }},
 	{pacingDeferred.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Deferred) }},
+	{pacingHours.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Hours) }},
 	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
 }
 

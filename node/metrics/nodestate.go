@@ -166,5 +166,5 @@ type Pacing struct {
 	TickTime                                                time.Duration
 	Campaigns                                               int
 	ReportsSent, ReportsFailed, ReportsRefused, ReportsLate uint64
-	Deferred                                                uint64
+	Deferred, Hours                                         uint64
 }

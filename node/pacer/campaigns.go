@@ -31,6 +31,7 @@ type settings struct {
 	balances    *market.Balances
 	marketplace uint16
 	format      market.AdFormat
+	charge      market.ChargeType
 	period      market.Period
 	budget      money.Micros
 	even        bool  // A total budget is spread over the campaign's dates.
@@ -38,7 +39,8 @@ type settings struct {
 	carry       carry
 	active      bool
 	ended       bool // Terminated.
-	schedule    []uint16
+	scheduled   bool // There are hours of the week without bids.
+	hours       weekHours
 }
 
 // PutCampaign receives a campaign that was added or changed, with its balances.
@@ -49,9 +51,10 @@ func (p *Pacer) PutCampaign(c *market.Campaign, b *market.Balances) {
 	for int(c.Ordinal) > len(g.campaigns) {
 		g.campaigns = append(g.campaigns, settings{})
 	}
+	hours := hoursOf(c.Schedule)
 	g.campaigns[c.Ordinal-1] = settings{
-		balances: b, marketplace: c.Marketplace, format: c.Format, period: c.Period, budget: c.Budget,
-		even: c.Pacing == market.PacingEven, start: c.StartMillis, end: c.EndMillis, schedule: append([]uint16(nil), c.Schedule...),
+		balances: b, marketplace: c.Marketplace, format: c.Format, charge: c.Charge, period: c.Period, budget: c.Budget,
+		even: c.Pacing == market.PacingEven, start: c.StartMillis, end: c.EndMillis, scheduled: hours != allHours, hours: hours,
 		active: c.Active && c.Status == market.Approved, ended: c.Status == market.Terminated,
 	}
 	if g.watched {

@@ -31,13 +31,26 @@ type fleet struct {
 	t       *testing.T
 	c       *raftstoretest.Cluster
 	members []*member
-	params  pacing.Params
-	exact   bool // Pacers replicate every change.
-	spread  bool // Charges come as late as params say, instead of after 3 s.
-	events  atomic.Uint64
-	other   sync.WaitGroup // Commands on their way.
-	done    chan struct{}
+	fleetConfig
+	spread bool // Charges come as late as params say, instead of after 3 s.
+	events atomic.Uint64
+	other  sync.WaitGroup // Commands on their way.
+	done   chan struct{}
 }
+
+// fleetConfig says how a fleet is made.
+type fleetConfig struct {
+	params pacing.Params
+	exact  bool // Pacers replicate every change.
+	period market.Period
+	budget money.Micros
+	// begin is the time at which the clock of the nodes starts; without, that of the bubble.
+	begin time.Time
+	shift time.Duration // Of the nodes' clock against that of the bubble.
+}
+
+// now returns the time on the clocks of the nodes.
+func (f *fleet) now() time.Time { return time.Now().Add(f.shift) }
 
 // member is one node of the fleet over all runs of its process.
 type member struct {
@@ -67,6 +80,10 @@ type run struct {
 const (
 	fleetMarket = 1
 	fleetCost   = 1_000 // Expected cost and price of a win, in micros.
+	// auctionsPerWin is the number of auctions for each that the campaign would win at its full bid.
+	auctionsPerWin = 100
+	// roundInterval is the time between two rounds of auctions of a node.
+	roundInterval = 100 * time.Millisecond
 )
 
 var fleetCampaign = ids.UUID{0: 1, 15: byte(ids.ShardOf(ids.AccountOf(fleetMarket, "v")))}
@@ -92,10 +109,13 @@ func (r *run) PutCampaign(c *market.Campaign) *market.Balances {
 	return b
 }
 
-// newFleet starts a node for each load, and creates a campaign with a daily budget.
-func newFleet(t *testing.T, params pacing.Params, exact bool, period market.Period, budget money.Micros, loads ...int64) *fleet {
+// newFleet starts a node for each load, and creates a campaign.
+func newFleet(t *testing.T, config fleetConfig, loads ...int64) *fleet {
 	t.Helper()
-	f := &fleet{t: t, c: raftstoretest.NewCluster(t, 5, len(loads)), params: params, exact: exact, done: make(chan struct{})}
+	f := &fleet{t: t, c: raftstoretest.NewCluster(t, 5, len(loads)), fleetConfig: config, done: make(chan struct{})}
+	if !f.begin.IsZero() {
+		f.shift = time.Until(f.begin)
+	}
 	for i, load := range loads {
 		f.members = append(f.members, &member{f: f, i: i})
 		f.members[i].load.Store(load)
@@ -106,18 +126,7 @@ func newFleet(t *testing.T, params pacing.Params, exact bool, period market.Peri
 		starts.Go(func() { f.start(i) })
 	}
 	starts.Wait()
-	now := time.Now().UnixMilli()
-	for _, cmd := range [][]byte{
-		command.AppendBootstrap(nil, now, &command.Bootstrap{
-			Marketplace: market.Marketplace{Ordinal: fleetMarket, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"},
-		}),
-		command.AppendSetFeature(nil, now, command.SetFeature{Level: command.LevelNewest}),
-		command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: ids.UUID{1}, Marketplace: fleetMarket, VendorID: "v", Amount: 1 << 50}),
-		command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: market.Campaign{
-			ID: fleetCampaign, Marketplace: fleetMarket, VendorID: "v", Name: "n", Active: true, Status: market.Approved, Charge: market.CPM,
-			Budget: budget, Period: period,
-		}}),
-	} {
+	for _, cmd := range fleetCommands(f.now(), time.UTC, &market.Campaign{Budget: f.budget, Period: f.period}) {
 		f.propose(cmd)
 	}
 	for _, m := range f.members {
@@ -126,11 +135,26 @@ func newFleet(t *testing.T, params pacing.Params, exact bool, period market.Peri
 	return f
 }
 
+// fleetCommands returns the commands that make the marketplace and the campaign of a fleet, with some of its members.
+func fleetCommands(at time.Time, zone *time.Location, c *market.Campaign) [][]byte {
+	now := at.UnixMilli()
+	c.ID, c.Marketplace, c.VendorID, c.Name, c.Active = fleetCampaign, fleetMarket, "v", "n", true
+	c.Status, c.Charge = market.Approved, market.CPM
+	return [][]byte{
+		command.AppendBootstrap(nil, now, &command.Bootstrap{
+			Marketplace: market.Marketplace{Ordinal: fleetMarket, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: zone.String()},
+		}),
+		command.AppendSetFeature(nil, now, command.SetFeature{Level: command.LevelNewest}),
+		command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: ids.UUID{1}, Marketplace: fleetMarket, VendorID: "v", Amount: 1 << 50}),
+		command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: *c}),
+	}
+}
+
 func (f *fleet) configure(i int, c *raftstore.Config) {
-	r := &run{Market: market.New(uint64(i)), ages: cluster.NewReplicaAges(ids.Topology{DataGroups: 1}, 3*time.Second, time.Now)}
+	r := &run{Market: market.New(uint64(i)), ages: cluster.NewReplicaAges(ids.Topology{DataGroups: 1}, 3*time.Second, f.now)}
 	r.pacer = New(Config{
-		Market: r.Market, Node: c.NodeID, Number: uint16(i), ReportBytesMax: raftstore.ReportBytesMax, Now: time.Now, Zone: func(uint16) *time.Location { return time.UTC },
-		Params: func(uint16) *pacing.Params { return &f.params }, Log: slog.New(slog.DiscardHandler),
+		Market: r.Market, Node: c.NodeID, Number: uint16(i), ReportBytesMax: raftstore.ReportBytesMax, Now: f.now, Zone: func(uint16) *time.Location { return time.UTC },
+		Params: &f.params, Log: slog.New(slog.DiscardHandler),
 	})
 	r.pacer.everyChange = f.exact
 	f.members[i].next = r
@@ -153,7 +177,7 @@ func (f *fleet) start(i int) {
 	r := m.next
 	r.store, _ = f.c.Store(i)
 	r.cluster = cluster.New(r.store, cluster.Options{
-		Topology: ids.Topology{DataGroups: 1}, Node: f.c.Nodes[i].ID, ReplicaAges: r.ages, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Topology: ids.Topology{DataGroups: 1}, Node: f.c.Nodes[i].ID, ReplicaAges: r.ages, Now: f.now, Log: slog.New(slog.DiscardHandler),
 		Periods: func(at time.Time) []command.Periods {
 			return []command.Periods{cluster.PeriodsAt(fleetMarket, at, time.UTC)}
 		},
@@ -217,13 +241,13 @@ func (f *fleet) propose(cmd []byte) {
 	}
 }
 
-// serve runs the auctions of a node, ten rounds a second, until the fleet stops.
+// serve runs the auctions of a node in rounds until the fleet stops.
 func (m *member) serve() {
 	for round := 0; ; round++ {
 		select {
 		case <-m.f.done:
 			return
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(roundInterval):
 		}
 		r := m.run.Load()
 		if r == nil || m.paused.Load() || r.slot.Load() == nil || r.View().Marketplace(fleetMarket) == nil {
@@ -235,14 +259,15 @@ func (m *member) serve() {
 
 func (m *member) round(r *run) {
 	b, v := r.slot.Load(), r.View()
-	v.CountAuctions(fleetMarket, market.Listing, 0, uint64(m.load.Load()*10))
+	seconds := roundInterval.Seconds()
+	v.CountAuctions(fleetMarket, market.Listing, 0, uint64(float64(m.load.Load()*auctionsPerWin)*seconds))
 	var stale auction.Groups
 	pass, factor := pacing.Split(b.Pacing.Load())
-	if r.ages.Stale(time.Now(), &stale) {
+	if r.ages.Stale(m.f.now(), &stale) {
 		return
 	}
 	n := 0
-	for m.wins += float64(m.load.Load()) / 10 * pass * factor * factor; m.wins >= 1; m.wins-- {
+	for m.wins += float64(m.load.Load()) * seconds * pass * factor * factor; m.wins >= 1; m.wins-- {
 		free := b.BudgetLeft.Load() - b.Hold.Load() - market.Claimed(uint64(v.ServingNodes()), b.Pending())
 		if free <= 0 {
 			continue
@@ -274,7 +299,7 @@ func (f *fleet) charge(n int) {
 		delay := f.delay()
 		f.other.Go(func() {
 			time.Sleep(delay)
-			now := time.Now().UnixMilli()
+			now := f.now().UnixMilli()
 			for i := range e.Records {
 				x := &e.Records[i]
 				x.OccurredMillis, x.Bucket, x.Cell = now, event.BucketOf(now), event.BucketOf(now)*4
@@ -291,7 +316,7 @@ func (f *fleet) delay() time.Duration {
 		return 3 * time.Second
 	}
 	n := f.events.Load()
-	mean := f.params.ClickDelay / (1 - f.params.SlowShare + f.params.SlowShare*f.params.SlowFactor)
+	mean := f.params.ImpressionDelay / (1 - f.params.SlowShare + f.params.SlowShare*f.params.SlowFactor)
 	if n%10 == 0 {
 		mean *= f.params.SlowFactor
 	}

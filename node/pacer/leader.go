@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -20,7 +21,11 @@ type leader struct {
 	totals  totals
 	leads   bool
 	steered steered
+	curves  curves
 	number  uint64 // Of the last Pace that was applied.
+	turn    uint32 // Counts the ticks, for the turns of idle campaigns.
+	// auctions counts the auctions of all nodes since this node leads.
+	auctions map[trafficKey]uint64
 }
 
 // proposeTimeout bounds the wait for a Pace. The next tick decides anew, so a long wait would only delay it.
@@ -63,7 +68,7 @@ func (l *leader) tick(ctx context.Context) {
 func (l *leader) begin() bool {
 	err := l.p.groups.Read(l.group, func(r shard.Reader) error {
 		s, number, counted := newSteered(r)
-		l.steered, l.number = s, number
+		l.steered, l.number, l.curves, l.auctions = s, number, newCurves(l.p.c.Market), map[trafficKey]uint64{}
 		l.totals.lead(counted)
 		return nil
 	})
@@ -81,31 +86,42 @@ func (l *leader) resign() {
 	if l.leads {
 		l.totals.resign()
 		l.p.campaigns.forget(l.group)
-		l.leads, l.steered = false, steered{}
+		l.leads, l.steered, l.curves, l.auctions = false, steered{}, curves{}, nil
 		l.p.stats.paced(l.group, 0)
 		l.p.c.Log.Info("pacing_stopped", slog.Int("group", int(l.group)))
 	}
 }
 
-// decide makes one tick of every campaign and returns the changes that are to be replicated.
+// decide makes one tick of every campaign that served something or changed, and of every idle one whose turn it is. It
+// returns the changes that are to be replicated.
 func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic map[trafficKey]uint64) (changes []change) {
 	for ordinal, s := range served {
 		if int64(ordinal) <= int64(len(l.steered.campaigns)) && ordinal > 0 {
 			l.steered.campaigns[ordinal-1].served = s
 		}
 	}
+	for key, n := range traffic {
+		l.auctions[key] += n
+	}
+	l.turn++
 	kinds, paced := l.kinds(now, traffic), 0
 	var of *kind // That of the campaign before: most have the same one.
 	for i := range l.steered.campaigns {
 		c, ordinal := &l.steered.campaigns[i], uint32(i+1) // Ordinals have 32 bits.
-		if key := (trafficKey{c.marketplace, c.format}); of == nil || of.key != key {
+		if c.idle() && (ordinal+l.turn)%idleTurns != 0 {
+			if c.decision.Word != pacing.Open {
+				paced++
+			}
+			continue
+		}
+		if key := (kindKey{trafficKey{c.marketplace, c.format}, c.charge == market.CPM}); of == nil || of.key != key {
 			of = kinds.of(key)
 		}
 		if of.calendar == nil || c.waits() {
 			continue
 		}
 		served := c.served.Wins > 0
-		c.tick(now, of)
+		c.tick(now, of, l.curveOf(c, of))
 		if c.decision.Word != pacing.Open {
 			paced++
 		}
@@ -117,35 +133,55 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 	return changes
 }
 
-// kind is what all campaigns of a marketplace and ad format have in common in one tick.
+// curveOf returns the curve that the plan of a campaign follows.
+func (l *leader) curveOf(c *controlled, of *kind) *pacing.Curve {
+	if c.scheduled {
+		return l.curves.during(of.traffic, &c.settings)
+	}
+	return of.traffic.curve
+}
+
+// kindKey names a kind. Impressions are charged after another time than clicks.
+type kindKey struct {
+	trafficKey
+	impressions bool
+}
+
+// kind is what all campaigns of a marketplace, an ad format and an event that they pay for have in common in one tick.
 type kind struct {
-	key      trafficKey
+	key      kindKey
 	calendar *calendar // Nil while the marketplace has no periods.
-	curve    *pacing.Curve
-	params   *pacing.Params
-	auctions uint64
+	traffic  *formatCurve
+	params   pacing.Params
+	auctions uint64 // Of this tick.
+	counted  uint64 // Since this node leads.
 }
 
 // kinds makes kinds when they are needed.
 type kinds struct {
-	p         *Pacer
+	l         *leader
 	now       time.Time
 	traffic   map[trafficKey]uint64
-	periods   map[uint16]command.Periods
 	calendars map[uint16]*calendar
-	made      map[trafficKey]*kind
+	made      map[kindKey]*kind
 }
 
 func (l *leader) kinds(now time.Time, traffic map[trafficKey]uint64) *kinds {
-	return &kinds{l.p, now, traffic, l.steered.periods, map[uint16]*calendar{}, map[trafficKey]*kind{}}
+	return &kinds{l, now, traffic, map[uint16]*calendar{}, map[kindKey]*kind{}}
 }
 
-func (k *kinds) of(key trafficKey) *kind {
+func (k *kinds) of(key kindKey) *kind {
 	x := k.made[key]
 	if x == nil {
+		c := &k.l.p.c
 		x = &kind{
-			key: key, calendar: k.calendar(key.marketplace), curve: k.p.c.Curve(key.marketplace, key.format),
-			params: k.p.c.Params(key.marketplace), auctions: k.traffic[key],
+			key: key, calendar: k.calendar(key.marketplace), auctions: k.traffic[key.trafficKey], counted: k.l.auctions[key.trafficKey],
+			traffic: k.l.curves.of(key.trafficKey, c.Zone(key.marketplace), k.now), params: *c.Params,
+		}
+		x.params.ClickDelay = c.Params.ImpressionDelay
+		if !key.impressions {
+			learned := c.Market.ClickDelay(k.l.group, key.marketplace)
+			x.params.ClickDelay = float64(learned.Millis()) / 1000
 		}
 		k.made[key] = x
 	}
@@ -155,9 +191,9 @@ func (k *kinds) of(key trafficKey) *kind {
 // calendar returns the calendar of a marketplace, nil when it has no periods yet.
 func (k *kinds) calendar(marketplace uint16) *calendar {
 	c := k.calendars[marketplace]
-	periods, known := k.periods[marketplace]
+	periods, known := k.l.steered.periods[marketplace]
 	if c == nil && known {
-		made := newCalendar(periods, k.p.c.Zone(marketplace), k.now)
+		made := newCalendar(periods, k.l.p.c.Zone(marketplace), k.now)
 		c = &made
 		k.calendars[marketplace] = c
 	}
@@ -165,7 +201,7 @@ func (k *kinds) calendar(marketplace uint16) *calendar {
 }
 
 // tick lets one campaign decide with what it has served.
-func (c *controlled) tick(now time.Time, of *kind) {
+func (c *controlled) tick(now time.Time, of *kind, curve *pacing.Curve) {
 	plan := of.calendar.plan(&c.settings, now.UnixMilli())
 	s := c.served
 	c.served = pacing.Served{}
@@ -173,7 +209,11 @@ func (c *controlled) tick(now time.Time, of *kind) {
 		c.price, c.moved = int64(s.Expected)/int64(s.Wins), true // Counts are far below 2^63.
 	}
 	s.Auctions = of.auctions
-	c.decision = c.state.Tick(now.UnixMilli(), &plan, s, of.curve, of.params)
+	if c.ticked {
+		s.Auctions = of.counted - c.auctions
+	}
+	c.auctions, c.changed = of.counted, false
+	c.decision = c.state.Tick(now.UnixMilli(), &plan, s, curve, &of.params)
 	c.ticked = true
 }
 

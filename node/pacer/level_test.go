@@ -17,6 +17,7 @@ import (
 type oldGroup struct{ t *testing.T }
 
 func (o oldGroup) Groups() []ids.Group           { return []ids.Group{1} }
+func (o oldGroup) Meta() ids.Group               { return 1 }
 func (o oldGroup) Leads(ids.Group) bool          { return true }
 func (o oldGroup) Level(ids.Group) command.Level { return command.LevelPacing - 1 }
 func (o oldGroup) Leader(ids.Group) string       { return "n2" }

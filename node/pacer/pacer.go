@@ -24,6 +24,7 @@ const interval = time.Second
 // Groups are the Raft groups of this node; package cluster implements it.
 type Groups interface {
 	Groups() []ids.Group
+	Meta() ids.Group // The one that learns the traffic; it may be one of the data groups.
 	Leads(g ids.Group) bool
 	Level(g ids.Group) command.Level
 	Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error)
@@ -40,8 +41,8 @@ type Peers interface {
 	Send(ctx context.Context, node string, report []byte) error
 }
 
-// Config is what a Pacer needs. All fields are required, except that without Curve and Params the traffic is taken for
-// uniform and the constants for those of pacing.Defaults.
+// Config is what a Pacer needs. All fields are required, except that the constants are those of pacing.Defaults without
+// Params.
 type Config struct {
 	Market *market.Market
 	Node   string // Id of this node.
@@ -50,9 +51,8 @@ type Config struct {
 	ReportBytesMax int
 	Now            func() time.Time
 	Zone           func(marketplace uint16) *time.Location
-	// Curve returns the traffic that is expected of an ad format.
-	Curve  func(marketplace uint16, format market.AdFormat) *pacing.Curve
-	Params func(marketplace uint16) *pacing.Params
+	// Params are the constants of the controllers; their click delay counts until a marketplace has learned its own.
+	Params *pacing.Params
 	Log    *slog.Logger
 }
 
@@ -65,6 +65,8 @@ type Pacer struct {
 	start     uint32
 	campaigns campaigns
 	reporter  reporter
+	hours     hourCounts
+	traffic   trafficProposer
 	leaders   atomic.Pointer[map[ids.Group]*leader] // Nil before Start.
 	stats     stats
 	// everyChange replicates every difference, so that tests can compare sums exactly at any time.
@@ -75,17 +77,14 @@ type Pacer struct {
 
 // New returns a Pacer that is not started: it can be fed, and refuses reports.
 func New(c Config) *Pacer {
-	if c.Curve == nil {
-		uniform := pacing.Uniform()
-		c.Curve = func(uint16, market.AdFormat) *pacing.Curve { return uniform }
-	}
 	if c.Params == nil {
 		defaults := pacing.Defaults()
-		c.Params = func(uint16) *pacing.Params { return &defaults }
+		c.Params = &defaults
 	}
 	p := &Pacer{c: c, stop: func() {}}
 	p.campaigns.groups = map[ids.Group]*groupCampaigns{}
 	p.reporter = newReporter(p)
+	p.traffic.p = p
 	return p
 }
 
@@ -100,6 +99,8 @@ func (p *Pacer) Start(ctx context.Context, groups Groups, peers Peers, start uin
 		p.running.Go(func() { l.run(ctx) })
 	}
 	p.leaders.Store(&leaders)
+	p.hours.start(p.c.Now().Unix(), p.c.Zone)
+	p.running.Go(func() { p.traffic.run(ctx) })
 	p.running.Go(func() { p.run(ctx) })
 }
 
@@ -134,6 +135,7 @@ func (p *Pacer) run(ctx context.Context) {
 
 // once sends one report to each leader and starts a tick of each group, unless the last one still waits for its commit.
 func (p *Pacer) once(ctx context.Context) {
+	p.reporter.countTraffic()
 	if !p.paces() {
 		return
 	}

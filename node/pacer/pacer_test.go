@@ -31,7 +31,7 @@ func (f *fleet) rate(over time.Duration) float64 {
 // a few minutes, when the leader changes, a node is lost, or the leader is cut off for a minute.
 func TestSpendFollowsThePlanThroughFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, pacing.Defaults(), false, market.Daily, dayBudget, 32, 6, 2)
+		f := newFleet(t, fleetConfig{params: pacing.Defaults(), budget: dayBudget}, 32, 6, 2)
 		defer f.stop()
 		check := func(what string) {
 			t.Helper()
@@ -83,8 +83,8 @@ func TestSpendFollowsThePlanThroughFaults(t *testing.T) {
 func TestHoldIsTheExactSum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		params := pacing.Defaults()
-		params.ClickDelay = 1e15
-		f := newFleet(t, params, true, market.Daily, 1_000*dayBudget, 32, 6, 2)
+		params.ImpressionDelay = 1e15
+		f := newFleet(t, fleetConfig{params: params, exact: true, budget: 1_000 * dayBudget}, 32, 6, 2)
 		defer f.stop()
 		sum := func(skip int) (won money.Micros) {
 			for i, m := range f.members {
@@ -156,7 +156,7 @@ func TestRestartCausesNoBurst(t *testing.T) {
 	for name, loads := range map[string][]int64{"three nodes": {32, 6, 2}, "one node": {40}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFleet(t, pacing.Defaults(), false, market.Daily, dayBudget, loads...)
+				f := newFleet(t, fleetConfig{params: pacing.Defaults(), budget: dayBudget}, loads...)
 				defer f.stop()
 				time.Sleep(10 * time.Minute)
 				if got := f.rate(time.Minute); got < 0.9 || got > 1.1 {
@@ -193,8 +193,8 @@ func TestOverdeliveryIsBounded(t *testing.T) {
 				const perSecond = 40 * fleetCost
 				const budget = 120 * perSecond
 				params := pacing.Defaults()
-				params.ClickDelay = 30
-				f := newFleet(t, params, false, market.Total, budget, 32, 6, 2)
+				params.ImpressionDelay = 30
+				f := newFleet(t, fleetConfig{params: params, period: market.Total, budget: budget}, 32, 6, 2)
 				f.spread = true // What is open is a quarter of the budget.
 				defer f.stop()
 				cut := (f.leader() + 1) % 3
@@ -227,7 +227,7 @@ func TestOverdeliveryIsBounded(t *testing.T) {
 // An edit of the budget in the middle of the day is answered within minutes.
 func TestEditedBudgetIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, pacing.Defaults(), false, market.Daily, dayBudget, 40)
+		f := newFleet(t, fleetConfig{params: pacing.Defaults(), budget: dayBudget}, 40)
 		defer f.stop()
 		time.Sleep(10 * time.Minute)
 		before := f.rate(time.Minute)

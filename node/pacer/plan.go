@@ -88,10 +88,19 @@ func (c *calendar) plan(s *settings, now int64) pacing.Plan {
 
 // carry is what a daily budget has on top of its amount, because earlier days left it (ledger.Carryover). Auctions, and
 // so this package, know only what is left of both together: what exceeds the amount when a day begins is carried over.
-// A leader that takes over later takes a part of it for spent; what is left stays exact.
+// A leader that takes over later finds it in the memory of the controller.
 type carry struct {
 	day    uint32
 	amount money.Micros
+}
+
+// carryOf returns what a campaign carried over when a memory was taken. When the budget was edited since, a part of it
+// counts as spent, or of what was spent as left; the sum stays exact.
+func carryOf(m pacing.Memory, s *settings) carry {
+	if s.period != market.Daily {
+		return carry{}
+	}
+	return carry{m.Period, min(max(0, m.Cap-s.budget), s.budget)}
 }
 
 // of returns what a daily budget of which so much is left carries over to a day.
@@ -105,4 +114,4 @@ func (x *carry) of(s *settings, day uint32, left money.Micros) money.Micros {
 }
 
 // rests reports whether the campaign's schedule has no bids in an hour of the week.
-func (s *settings) rests(hour int) bool { return len(s.schedule) > hour && s.schedule[hour] == 0 }
+func (s *settings) rests(hour int) bool { return s.scheduled && !s.hours.has(hour) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -77,8 +78,8 @@ func TestPlansArePaused(t *testing.T) {
 		"switched off":     {settings{}, true},
 		"not yet":          {settings{active: true, start: now.UnixMilli() + 1}, true},
 		"over":             {settings{active: true, end: now.UnixMilli()}, true},
-		"in its schedule":  {settings{active: true, schedule: schedule}, false},
-		"out of its hours": {settings{active: true, schedule: rests}, true},
+		"in its schedule":  {settings{active: true, scheduled: hoursOf(schedule) != allHours, hours: hoursOf(schedule)}, false},
+		"out of its hours": {settings{active: true, scheduled: true, hours: hoursOf(rests)}, true},
 	} {
 		x.balances = &b
 		p := c.plan(&x.settings, now.UnixMilli())
@@ -106,6 +107,30 @@ func TestEvenTotalsArePlanned(t *testing.T) {
 	p := c.plan(&s, now.UnixMilli())
 	if p.Mode != pacing.Even || p.Period != 0 || p.StartMillis != s.start || p.EndMillis != s.end || p.Spent != 70 || p.DayEndMillis != c.day.end {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A leader that takes over in the middle of a day knows what the day may spend on top of its budget.
+func TestCarryOverSurvivesALeader(t *testing.T) {
+	now := time.UnixMilli(at(time.UTC, "2026-11-23 13:00"))
+	c := newCalendar(cluster.PeriodsAt(1, now, time.UTC), time.UTC, now)
+	var b market.Balances
+	b.BudgetLeft.Store(40)
+	for name, x := range map[string]struct {
+		memory       pacing.Memory
+		carry, spent money.Micros
+	}{
+		"of the same day":    {pacing.Memory{AtMillis: now.UnixMilli() - 1, Period: c.Day, Cap: 160}, 60, 120},
+		"of the day before":  {pacing.Memory{AtMillis: now.UnixMilli() - 1, Period: c.Day - 1, Cap: 160}, 0, 60},
+		"without any":        {pacing.Memory{AtMillis: now.UnixMilli() - 1, Period: c.Day, Cap: 100}, 0, 60},
+		"of a larger budget": {pacing.Memory{AtMillis: now.UnixMilli() - 1, Period: c.Day, Cap: 500}, 100, 160},
+	} {
+		s := steered{memories: map[uint32]pacing.Memory{1: x.memory}}
+		s.put(1, &settings{balances: &b, active: true, budget: 100})
+		p := c.plan(&s.campaigns[0].settings, now.UnixMilli())
+		if p.Carry != x.carry || p.Spent != x.spent {
+			t.Errorf("a memory %s: carries %d over and has spent %d", name, p.Carry, p.Spent)
+		}
 	}
 }
 

@@ -63,11 +63,16 @@ func (p *Pacer) PutCounted(group ids.Group, x *command.CountedReport) {
 	p.reporter.counted[group] = *x
 }
 
+// countTraffic collects the auctions that this node has run, for the reports and for the hours.
+func (r *reporter) countTraffic() {
+	r.traffic = r.p.c.Market.AppendTraffic(r.traffic[:0])
+	r.p.hours.count(r.p.c.Now().Unix(), r.traffic)
+}
+
 // report collects what this node has served and sends it to the leaders, its own groups first. It does not wait for the
 // other nodes.
 func (r *reporter) report(ctx context.Context) {
 	r.spending.Collect()
-	r.traffic = r.p.c.Market.AppendTraffic(r.traffic[:0])
 	byNode := map[string][]report{}
 	for _, g := range r.p.groups.Groups() {
 		if !r.p.pacesGroup(g) {
@@ -219,6 +224,9 @@ func (r *report) shorten(bytesMax int) (removed int) {
 
 // Receive counts the reports of another node. It returns an error when one of them was refused.
 func (p *Pacer) Receive(message []byte) error {
+	if len(message) > 0 && message[0] == hourReportVersion {
+		return p.receiveHours(message)
+	}
 	reports, err := readReports(message)
 	if err != nil {
 		p.stats.refused.Add(1)
@@ -233,6 +241,17 @@ func (p *Pacer) Receive(message []byte) error {
 			p.stats.refused.Add(1)
 			err = refused
 		}
+	}
+	return err
+}
+
+func (p *Pacer) receiveHours(message []byte) error {
+	r, err := readHourReport(message)
+	if err == nil {
+		err = p.traffic.receive(&r)
+	}
+	if err != nil {
+		p.stats.refused.Add(1)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 // stats counts what a Pacer does.
 type stats struct {
 	ticks, tickNanos, changes, unproposed atomic.Uint64
+	hours                                 atomic.Uint64
 	sent, failed, refused, late, deferred atomic.Uint64
 
 	mu        sync.Mutex
@@ -35,6 +36,8 @@ type Stats struct {
 	Unproposed uint64        // Commands that were not applied, or of which it is not known.
 	Campaigns  int           // Campaigns whose bids are changed or stopped now, in the groups that this node leads.
 
+	Hours uint64 // Hours of traffic that this node has proposed to the meta group, one for each marketplace.
+
 	ReportsSent, ReportsFailed, ReportsRefused uint64
 	// ReportsLate counts the seconds in which more than three reports of this node waited for being counted.
 	ReportsLate uint64
@@ -47,6 +50,7 @@ func (p *Pacer) Stats() Stats {
 	s := &p.stats
 	out := Stats{
 		Ticks: s.ticks.Load(), TickTime: time.Duration(s.tickNanos.Load()), Changes: s.changes.Load(), Unproposed: s.unproposed.Load(), // Nanoseconds of work.
+		Hours:       s.hours.Load(),
 		ReportsSent: s.sent.Load(), ReportsFailed: s.failed.Load(), ReportsRefused: s.refused.Load(), ReportsLate: s.late.Load(), Deferred: s.deferred.Load(),
 	}
 	s.mu.Lock()

@@ -17,17 +17,30 @@ type steered struct {
 	memories  map[uint32]pacing.Memory // What former leaders replicated, by ordinal, of campaigns that were not put yet.
 }
 
-// controlled is a campaign with its controller.
+// controlled is a campaign with its controller. What idle reads comes first, so that a tick of an idle campaign loads one
+// cache line.
 type controlled struct {
+	served   pacing.Served // Since the last tick; Auctions is not used.
+	decision pacing.Decision
+	ticked   bool
+	changed  bool          // The settings were put after the last tick.
+	moved    bool          // The campaign has served something since its memory was replicated.
+	status   pacing.Status // As replicated last.
+
 	settings
 	state      pacing.State
-	ticked     bool
-	served     pacing.Served // Since the last tick; Auctions is not used.
-	decision   pacing.Decision
-	status     pacing.Status // As replicated last.
-	price      int64         // Mean expected cost of the last wins, in micros.
-	remembered time.Time     // When the memory was replicated last.
-	moved      bool          // The campaign has served something since then.
+	auctions   uint64    // Those of its marketplace and format at the last tick, as leader.auctions counts.
+	price      int64     // Mean expected cost of the last wins, in micros.
+	remembered time.Time // When the memory was replicated last.
+}
+
+// idleTurns is the number of seconds in which a campaign that serves nothing has one tick; the campaigns take turns. Most
+// campaigns serve nothing in most seconds, and their controllers only let time pass.
+const idleTurns = 4
+
+// idle reports whether a campaign can wait for its turn.
+func (c *controlled) idle() bool {
+	return c.ticked && !c.changed && c.served.Wins == 0 && c.served.Expected == 0
 }
 
 // newSteered returns the campaigns of a group with what former leaders remembered of them.
@@ -59,10 +72,11 @@ func (s *steered) put(ordinal uint32, x *settings) {
 	}
 	c := &s.campaigns[ordinal-1]
 	known := c.carry
-	c.settings = *x
+	c.settings, c.changed = *x, true
 	c.carry = known
 	if m, known := s.memories[ordinal]; known {
 		c.state = pacing.Restore(m)
+		c.carry = carryOf(m, x)
 		delete(s.memories, ordinal)
 	}
 }

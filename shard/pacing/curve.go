@@ -29,7 +29,7 @@ type Curve struct {
 	from  int64     // Start of the first cell, in milliseconds; a multiple of cellMillis.
 	sums  []float64 // sums[i] is the weight of the first i cells, in average hours.
 	level float64   // Auctions expected in an average hour; 0: not known.
-	flat  bool      // All hours are alike, which is what a curve looks like before anything was learned.
+	flat  bool      // All hours with traffic are alike, which is what a curve looks like before anything was learned.
 }
 
 // Lengths of cells and hours in milliseconds.
@@ -50,10 +50,7 @@ func NewCurve(w *Weights, zone Zone, dates []DateFactor, fromMillis, toMillis in
 	cells := min(max(floorDiv(inRange(toMillis)-1, cellMillis)+1-from, 0), cellsMax)
 	c := &Curve{from: from * cellMillis, sums: make([]float64, cells+1), level: float64(w.Level) / trafficUnit}
 	sum := 0.0
-	c.flat = len(dates) == 0
-	for _, weight := range w.Hours {
-		c.flat = c.flat && weight == w.Hours[0]
-	}
+	c.flat = len(dates) == 0 && w.flat()
 	for i := range cells {
 		day, hour := localHour((from+i)*cellMillis/1000, zone)
 		sum += float64(w.Hours[hour]) / WeightOne / cellsOfHour * dateFactor(dates, day)

@@ -3,9 +3,10 @@ package pacing // float: the leader computes this; its results are replicated as
 // Params are the constants of the controller. Times are in seconds. The zero value is not usable: take Defaults and
 // change it. A Params is only read, so that all campaigns of a marketplace can share one.
 type Params struct {
-	// ClickDelay is the mean time from an auction to the event that charges for it, which is a click but for CPM. Each
-	// marketplace learns its own; 60 s before it has. It counts as 1 s to 7 days.
-	ClickDelay float64
+	// ClickDelay is the mean time from an auction to the event that charges for it, as far as the replicas know it: what a
+	// marketplace has learned of its clicks, 60 s before it has. For campaigns that pay for impressions the caller sets it
+	// to ImpressionDelay, because the time of impressions is not learned. It counts as 1 s to 7 days.
+	ClickDelay, ImpressionDelay float64
 	// SlowShare of the clicks are late: their mean delay is SlowFactor times that of the others. ClickDelay is the mean
 	// of all.
 	SlowShare, SlowFactor float64
@@ -66,7 +67,7 @@ type DelayPart struct {
 // Defaults returns the constants that the measurements of bench/results were made with.
 func Defaults() Params {
 	return Params{
-		ClickDelay: 60, SlowShare: 0.1, SlowFactor: 15,
+		ClickDelay: 60, ImpressionDelay: 60, SlowShare: 0.1, SlowFactor: 15,
 		ObservedShare: 0.01,
 		Start:         -1.2039728043259361, // ln 0.3
 		Floor:         0.05, XMin: -6, StepMax: 2,

@@ -1,6 +1,9 @@
 package pacing
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // HoursOfWeek is the number of local hours of a week. Hour 0 is Monday from 0:00 to 1:00.
 const HoursOfWeek = 168
@@ -133,4 +136,10 @@ func UniformWeights() (w Weights) {
 		w.Hours[i] = WeightOne
 	}
 	return w
+}
+
+// flat reports whether all hours are alike, except those without traffic (During).
+func (w *Weights) flat() bool {
+	most := slices.Max(w.Hours[:])
+	return !slices.ContainsFunc(w.Hours[:], func(weight uint32) bool { return weight != 0 && weight != most })
 }

@@ -19,7 +19,7 @@ type gavel struct {
 	auctions [2]int64
 	hold     []int64
 	params   pacing.Params
-	curve    *pacing.Curve
+	curves   [2]*pacing.Curve // Of listings and of banners.
 }
 
 func newController(k *Knowledge) Policy { return newControllerOf(k, k.Controller) }
@@ -37,7 +37,7 @@ func newControllerOf(k *Knowledge, p pacing.Params) Policy {
 	g := &gavel{
 		day: k.Day, states: make([]pacing.State, n), plans: make([]pacing.Plan, n),
 		expected: make([]int64, n), wins: make([]int64, n), hold: make([]int64, n),
-		params: p, curve: curveOf(k.Day),
+		params: p, curves: [2]*pacing.Curve{curveOf(k.Day, 0), curveOf(k.Day, 1)},
 	}
 	for i := range g.plans {
 		c := &k.Day.Campaigns[i]
@@ -46,14 +46,15 @@ func newControllerOf(k *Knowledge, p pacing.Params) Policy {
 	return g
 }
 
-// curveOf returns the forecast as a curve of hours of the week, all days alike. Its level is the mean of both formats,
-// which share it: only ratios matter.
-func curveOf(day *scenario.Day) *pacing.Curve {
+// curveOf returns the forecast as a curve of hours of the week, all days alike, with the level of listings (0) or of
+// banners (1), as the replicas learn them.
+func curveOf(day *scenario.Day, kind int) *pacing.Curve {
 	sum := 0.
 	for _, weight := range day.Forecast {
 		sum += float64(weight)
 	}
-	w := &pacing.Weights{}
+	const unit = 1 << 8 // Of Weights.Level.
+	w := &pacing.Weights{Level: uint64(day.Expected[kind] / 24 * unit)}
 	for hour := range w.Hours {
 		w.Hours[hour] = uint32(float64(day.Forecast[hour%24]) / sum * 24 * pacing.WeightOne) // At most 24 times the mean.
 	}
@@ -78,7 +79,7 @@ func (g *gavel) Tick(seen *Seen, words []uint64) {
 		p.Budget, p.Spent = money.Micros(seen.Budget[i]), money.Micros(seen.Spent[i])
 		now := Epoch + seen.Millis
 		p.Paused = now < p.StartMillis || now >= p.EndMillis
-		d := g.states[i].Tick(now, p, served, g.curve, &g.params)
+		d := g.states[i].Tick(now, p, served, g.curves[kind], &g.params)
 		words[i], g.hold[i] = d.Word, int64(d.Hold)
 	}
 }

@@ -133,6 +133,7 @@ type Day struct {
 	Slots      int
 	Reserve    [2]int64   // Reserve price in micros, of a listing and of a banner.
 	Forecast   [24]uint32 // Expected traffic of each hour, as a marketplace has learned it; any unit.
+	Expected   [2]float64 // Expected requests of the day, for listings and for banners; 0: not known.
 	Delays     Delays
 }
 

@@ -33,7 +33,7 @@ const (
 )
 
 // traffic generates the times of the requests: a Poisson process whose rate is constant within each minute. The
-// forecast has the shape of the profile and knows neither the noise nor the surge.
+// forecast has the mean and the shape of the profile and knows neither the noise nor the surge.
 func (d *Day) traffic(c *Config, r *rand.Rand) {
 	var rate [minutes]float64
 	sum := 0.
@@ -45,6 +45,7 @@ func (d *Day) traffic(c *Config, r *rand.Rand) {
 		rate[i] *= float64(c.Requests) / sum
 		d.Forecast[i/60] += uint32(rate[i] * 1e6 / float64(c.Requests) * 1000) // At most 1e9 for the whole day.
 	}
+	d.Expected = [2]float64{float64(c.Requests) * (1 - c.BannerShare), float64(c.Requests) * c.BannerShare}
 	level := 1 + c.LevelNoise*(2*r.Float64()-1)
 	noise := 1.
 	for i := range rate {

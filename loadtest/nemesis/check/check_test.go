@@ -130,7 +130,7 @@ func (s *honest) budget(c *history.Campaign) history.BudgetRead {
 }
 
 func (s *honest) report(i int, c *history.Campaign, invoke, finish history.Instant) {
-	token := &history.Token{Text: fmt.Sprint("t", i), Campaign: c}
+	token := &history.Token{Text: fmt.Sprint("t", i), Campaign: c, Invoke: invoke - milli, Return: invoke}
 	if len(s.old) > 0 && s.r.IntN(5) == 0 {
 		token = s.old[s.r.IntN(len(s.old))]
 		c = token.Campaign
@@ -155,10 +155,12 @@ func (s *honest) take(c *history.Campaign, e *history.Event) {
 	r.Total[e.Array]++
 	if e.Array == c.Charge && !s.charged[e.Token] {
 		s.charged[e.Token] = true
+		r.Overdelivered += c.Price
 		amount := min(c.Price, max(s.limit[c]-s.used[c], 0), s.wallet[c.Vendor])
 		s.used[c] += amount
 		s.wallet[c.Vendor] -= amount
 		r.Spent[e.Array] += amount
+		r.Overdelivered -= amount
 		if amount > 0 {
 			r.Charged[e.Array]++
 		}
@@ -169,7 +171,7 @@ func (s *honest) take(c *history.Campaign, e *history.Event) {
 func results(h *history.History, final *check.FinalState) []check.Result {
 	return append(check.Writable(h, 3, bounds), []check.Result{
 		check.Events(h, final), check.Unknown(h), check.Charges(h, final), check.Balances(h, final), check.Reads(h),
-		check.Linearizable(h, 20*time.Second), check.Stale(h, 3*time.Second, 500*milli), check.Serving(h), check.Full(h), check.Digests(h), check.Findings(h),
+		check.Linearizable(h, 20*time.Second), check.Stale(h, 3*time.Second, 500*milli), check.Overdelivery(h, final, 3*time.Second, 500*milli), check.Serving(h), check.Full(h), check.Digests(h), check.Findings(h),
 	}...)
 }
 
@@ -242,6 +244,13 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				Vendor: h.Vendors[1], Amount: -1 << 40, Invoke: time.Second, Return: time.Second + milli, Outcome: history.OK,
 			})
 		}},
+		"a win without money": {"over-delivery", func(h *history.History, _ *check.FinalState) { winWithoutMoney(h) }},
+		"over-delivery not counted": {"over-delivery", func(h *history.History, b *check.FinalState) {
+			c := campaign(h, "tight")
+			r := b.Reports[c]
+			r.Overdelivered -= c.Price
+			b.Reports[c] = r
+		}},
 		"replicas differ": {"equal state", func(h *history.History, _ *check.FinalState) {
 			for i, d := range []string{"a", "b", "a"} {
 				h.Digests = append(h.Digests, history.Digest{Node: fmt.Sprint("n", i+1), Group: "0", Index: 7, Digest: d})
@@ -303,6 +312,19 @@ func free(h *history.History, b *check.FinalState) {
 	r := b.Reports[c]
 	r.Charged[history.Impression]++
 	b.Reports[c] = r
+}
+
+// winWithoutMoney adds a read of a budget that is used up, and moves the auction of a token to 4 s after it.
+func winWithoutMoney(h *history.History) {
+	c := campaign(h, "tight")
+	h.Changes = nil
+	h.Budgets = append(h.Budgets, history.BudgetRead{Campaign: c, Invoke: time.Second, Return: time.Second + milli})
+	for _, b := range h.Bodies {
+		if t := b.Events[0].Token; t.Campaign == c {
+			t.Invoke, t.Return = 5*time.Second, 5*time.Second+milli
+			return
+		}
+	}
 }
 
 // change changes a budget read in the middle of the run.

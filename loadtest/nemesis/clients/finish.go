@@ -25,6 +25,9 @@ func (c *Clients) Finish(ctx context.Context) (*check.FinalState, error) {
 	if err := c.readFinalState(ctx, final); err != nil {
 		return nil, err
 	}
+	if err := c.probeUsedUp(ctx); err != nil {
+		return nil, err
+	}
 	// This comes last, because sending a lost event again would repair the reports.
 	return final, c.resend(ctx, final)
 }
@@ -73,6 +76,55 @@ func (c *Clients) readFinalState(ctx context.Context, final *check.FinalState) e
 			r, err := c.readWallet(i%len(c.o.Nodes), v)
 			final.Balances[v] = r.Balance
 			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usedUpWait is the time from a budget that is used up to the auctions that the campaign must not win: more than the age of
+// the oldest replica that a node may use, and than what measuring it adds.
+const usedUpWait = 5 * time.Second
+
+// probeUsedUp takes the money of some campaigns away, and records what they win on every node when all must know it. During
+// the run a budget is used up for moments only, because it is raised again and again.
+func (c *Clients) probeUsedUp(ctx context.Context) error {
+	for i, campaign := range c.market.lowBudget {
+		err := retryUntilDone(ctx, func() error {
+			const least = 1 // In minor units: a campaign that was charged once has nothing left.
+			got := c.setBudget(i%len(c.o.Nodes), campaign, least)
+			if got.outcome() != history.OK {
+				return fmt.Errorf("a budget of %d for %s: %v", least, campaign.Name, got)
+			}
+			r, err := c.readBudget(i%len(c.o.Nodes), campaign)
+			if err == nil {
+				c.h.With(func(h *history.History) { h.Budgets = append(h.Budgets, r) })
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !pause(ctx, usedUpWait) {
+		return ctx.Err()
+	}
+	for node := range c.o.Nodes {
+		err := retryUntilDone(ctx, func() error {
+			invoke := c.h.Now()
+			winners, got := c.auction(c.http, node, auctionBody(c.market.products))
+			if got.status != http.StatusCreated {
+				return fmt.Errorf("an auction on node %d: %v", node+1, got)
+			}
+			finish := c.h.Now()
+			c.h.With(func(h *history.History) {
+				for _, w := range winners {
+					h.Probed = append(h.Probed, &history.Token{Text: w.ResolvedBidID, Campaign: c.market.byID[w.CampaignID], Invoke: invoke, Return: finish})
+				}
+			})
+			return nil
 		})
 		if err != nil {
 			return err

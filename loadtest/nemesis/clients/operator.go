@@ -94,6 +94,7 @@ func (c *Clients) readReport(node int, campaign *history.Campaign) (report, erro
 	r := report{ReportRead: history.ReportRead{Campaign: campaign, Node: node, Invoke: c.h.Now()}}
 	var got struct {
 		Impressions, Clicks shop.Interactions
+		Overdelivery        struct{ AmountDecimal string }
 		CompleteThrough     time.Time
 	}
 	if err := c.get(node, "/reporting-service/campaigns/"+campaign.ID+"?"+query.Encode(), &got); err != nil {
@@ -107,7 +108,9 @@ func (c *Clients) readReport(node int, campaign *history.Campaign) (report, erro
 		}
 		r.Total[i], r.Charged[i], r.Spent[i] = of.Total, of.Charged, spent
 	}
-	return r, nil
+	var err error
+	r.Overdelivered, err = shop.ParseMinor(got.Overdelivery.AmountDecimal)
+	return r, err
 }
 
 // changeBudgets raises the budgets that run out, and sometimes sets one below what is spent. An attempt of unknown outcome is not
@@ -124,15 +127,21 @@ func (c *Clients) changeBudgets(ctx context.Context) {
 		if r.IntN(8) == 0 {
 			amount = 1 + r.Int64N(amount)
 		}
-		change := history.Change{Campaign: campaign, Amount: minor(amount), Invoke: c.h.Now()}
-		got := c.manage(node, http.MethodPatch, "/campaign-service/campaigns/"+campaign.ID, "",
-			fmt.Appendf(nil, `{"budget":{"amount":%d,"type":"total"}}`, amount))
-		change.Return, change.Outcome = c.h.Now(), got.outcome()
-		if change.Outcome == history.Refused {
-			c.h.Finding(fmt.Sprintf("node %d refused a budget of %d for %s: %v", node+1, amount, campaign.Name, got))
-		}
-		c.h.With(func(h *history.History) { h.Changes = append(h.Changes, change) })
+		c.setBudget(node, campaign, amount)
 	}
+}
+
+// setBudget sets a budget, in minor units, and records the attempt. A refusal is a finding.
+func (c *Clients) setBudget(node int, campaign *history.Campaign, amount int64) answer {
+	change := history.Change{Campaign: campaign, Amount: minor(amount), Invoke: c.h.Now()}
+	got := c.manage(node, http.MethodPatch, "/campaign-service/campaigns/"+campaign.ID, "",
+		fmt.Appendf(nil, `{"budget":{"amount":%d,"type":"total"}}`, amount))
+	change.Return, change.Outcome = c.h.Now(), got.outcome()
+	if change.Outcome == history.Refused {
+		c.h.Finding(fmt.Sprintf("node %d refused a budget of %d for %s: %v", node+1, amount, campaign.Name, got))
+	}
+	c.h.With(func(h *history.History) { h.Changes = append(h.Changes, change) })
+	return got
 }
 
 // movePayments deposits into the wallet that runs out and burns from it. One payment is under way at a time; all its attempts have one

@@ -57,7 +57,9 @@ func (s *storefront) fetch() {
 		}
 		lists = append(lists, ids)
 	}
+	invoke := s.h.Now()
 	winners, got := s.auction(s.http, s.pick(s.r), auctionBody(lists...))
+	finish := s.h.Now()
 	if got.outcome() == history.Refused {
 		s.h.Finding("an auction was refused: " + got.String())
 	}
@@ -67,7 +69,7 @@ func (s *storefront) fetch() {
 			s.h.Finding(fmt.Sprintf("an auction was won by the unknown campaign %q", w.CampaignID))
 			continue
 		}
-		t := &history.Token{Text: w.ResolvedBidID, Campaign: campaign}
+		t := &history.Token{Text: w.ResolvedBidID, Campaign: campaign, Invoke: invoke, Return: finish}
 		if s.r.IntN(8) == 0 {
 			s.exchange.put(s.r, t) // Another storefront reports it later, perhaps when the budget has run out.
 		} else {

@@ -70,8 +70,9 @@ type Vendor struct {
 
 // Token is the resolvedBidId of a winner.
 type Token struct {
-	Text     string
-	Campaign *Campaign
+	Text           string
+	Campaign       *Campaign
+	Invoke, Return Instant // Of the auction that it won.
 }
 
 // Event is one event. Several bodies may report it, always with the same id and content.
@@ -135,6 +136,7 @@ type ReportRead struct {
 	Invoke, Return Instant
 	Total, Charged [2]int64 // Impressions and clicks.
 	Spent          [2]shop.Micros
+	Overdelivered  shop.Micros // Delivered for nothing: what budget or wallet could not pay.
 }
 
 // Auction is one auction request.
@@ -193,6 +195,7 @@ type History struct {
 
 	mu       sync.Mutex
 	Bodies   []*Body
+	Probed   []*Token // Won at the end of the run, when some campaigns had no money. They are not reported.
 	Changes  []Change
 	Payments []Payment
 	Budgets  []BudgetRead
