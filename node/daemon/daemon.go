@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
 
@@ -20,6 +21,8 @@ type Options struct {
 	Demo     *DemoOptions
 	Version  string
 	Warnings []string // Of the configuration; they are logged.
+
+	Reload <-chan os.Signal // Each value makes the node read its certificates again; nil: none comes.
 
 	Log         io.Writer // Receives the log and the progress of long work; nil: standard error.
 	LogTerminal bool      // Log is a terminal.
@@ -79,6 +82,9 @@ func runNode(ctx context.Context, cfg config.Config, o Options, log *slog.Logger
 	if err != nil {
 		return errors.Join(err, n.stop(log))
 	}
+	reloading, end := context.WithCancel(ctx)
+	defer end()
+	go n.reloadOnSignal(reloading, o.Reload)
 	err = n.serve(ctx, o)
 	return errors.Join(err, n.stop(log))
 }
