@@ -28,7 +28,7 @@ func (p *process) serve(l *config.Loaded, o daemon.Options) error {
 	defer stop()
 	reload, ended := reloadSignals(&l.Config, p.variable("NOTIFY_SOCKET") != "")
 	defer ended()
-	o.Reload = reload
+	o.Reload, o.Variable = reload, p.variable
 	o.Out, o.Version, o.Warnings = p.out, version, l.Warnings
 	o.Log, o.LogTerminal = p.err, p.errTerminal
 	o.LogColours = p.variable("NO_COLOR") == "" && p.variable("TERM") != "dumb"

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,7 @@ type node struct {
 	auctions     deadlineListener
 	manage       deadlineListener
 	certificates certificates
+	manager      serviceManager
 	startup      *startupServer // Answers until the listeners serve.
 	loaded       atomic.Int64   // Campaigns that were published since the start.
 	firstKeys    *FirstKeys
@@ -73,9 +75,9 @@ type node struct {
 // peers do; and a cluster shows its first keys once, so a start must not fail on a taken port after that. When a start
 // fails, start returns the node too, so that the caller stops the parts that were started.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, screen *screen) (*node, error) {
-	n := &node{cfg: cfg, log: log, screen: screen, version: o.Version, failed: make(chan error, 3)} // One for each listener and the socket.
+	n := &node{manager: newServiceManager(o.Variable, os.Getpid(), log), cfg: cfg, log: log, screen: screen, version: o.Version, failed: make(chan error, 3)} // One for each listener and the socket.
 	for _, step := range []func(context.Context) error{
-		n.deriveLimits, n.loadCertificates, n.bindListeners, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
+		n.deriveLimits, n.loadCertificates, n.bindListeners, n.announce, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
 	} {
 		if err := step(ctx); err != nil {
 			return n, err
