@@ -145,6 +145,7 @@ func (s *Store) openPort() error {
 		if c.Credentials, err = transport.NewCredentials(*s.c.TLS, s.c.Logger); err != nil {
 			return err
 		}
+		s.credentials = c.Credentials
 	}
 	s.address = transport.Address(noAddress + s.c.NodeID)
 	if s.c.PeerListen != "" {

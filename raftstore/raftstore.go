@@ -59,7 +59,8 @@ type Store struct {
 	log           *pebblelog.DB
 	state         *statedb.DB
 	mux           *transport.Mux
-	groups        map[uint16]*Group // Complete once serving is true.
+	credentials   *transport.Credentials // Nil without TLS between peers.
+	groups        map[uint16]*Group      // Complete once serving is true.
 	serving       atomic.Bool
 	snapshotting  chan struct{} // BOUND: one snapshot at a time.
 	space         *diskspace.Watch

@@ -106,7 +106,11 @@ func (r *run) prepare(ctx context.Context) error {
 	var err error
 	r.w, err = environment.New(environment.Options{
 		Nodes: r.o.nodes, Binary: r.o.binary, LogDir: r.dir, DiskBytes: diskBytes, Args: r.arguments,
-		Env: []string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + r.keys.auction, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + r.keys.management},
+		// The network of the namespaces is private. Versions without this setting ignore its variable.
+		Env: []string{
+			"GAVEL_SERVER_PLAIN_HTTP=true",
+			"GAVEL_BOOTSTRAP_AUCTION_KEY=" + r.keys.auction, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + r.keys.management,
+		},
 	})
 	return err
 }

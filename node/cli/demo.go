@@ -32,6 +32,9 @@ func (c *demoCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
+	if l.Auction.TLS() || l.Management.TLS() {
+		return usageError{errors.New("gavel: the demo and its shoppers use plain HTTP on this machine; unset auction.tls_certificate and management.tls_certificate")}
+	}
 	return p.serve(l, daemon.Options{Demo: &daemon.DemoOptions{
 		Seed: c.Seed, Products: c.Products, Vendors: c.Vendors, Campaigns: c.Campaigns, Shoppers: c.Shoppers,
 		Terminal: p.terminal,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,7 @@ type healthCommand struct {
 
 // Run prints the answer. A status other than 200 is an error.
 func (c *healthCommand) Run(p *process) error {
-	base := strings.TrimRight(c.URL, "/")
+	base, client := strings.TrimRight(c.URL, "/"), http.DefaultClient
 	if base == "" {
 		flags := map[string]string{}
 		if c.Config != "" {
@@ -34,7 +35,7 @@ func (c *healthCommand) Run(p *process) error {
 		if err != nil {
 			return usageError{err}
 		}
-		base = config.LocalURL(l.ManageListen)
+		base, client = l.LocalManageURL(l.ManageListen), ownNode
 	}
 	if !strings.Contains(base, "://") {
 		base = "http://" + base
@@ -43,17 +44,23 @@ func (c *healthCommand) Run(p *process) error {
 	if c.Live {
 		path = "/healthz"
 	}
-	return p.ask(base + path)
+	return p.ask(client, base+path)
 }
 
-func (p *process) ask(url string) error {
+// ownNode asks the node of this machine, whose certificate names its public host and not localhost. The request carries
+// no key, so there is nothing that a wrong server could learn from it.
+var ownNode = &http.Client{Transport: &http.Transport{
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
+}}
+
+func (p *process) ask(client *http.Client, url string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return usageError{fmt.Errorf("gavel: %w", err)}
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := client.Do(request)
 	if err != nil {
 		return errors.New("the node does not answer: " + err.Error())
 	}

@@ -26,6 +26,9 @@ func (c *serveCommand) Run(p *process) error {
 func (p *process) serve(l *config.Loaded, o daemon.Options) error {
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
+	reload, ended := reloadSignals(&l.Config, p.variable("NOTIFY_SOCKET") != "")
+	defer ended()
+	o.Reload, o.Variable = reload, p.variable
 	o.Out, o.Version, o.Warnings = p.out, version, l.Warnings
 	o.Log, o.LogTerminal = p.err, p.errTerminal
 	o.LogColours = p.variable("NO_COLOR") == "" && p.variable("TERM") != "dumb"

@@ -77,13 +77,16 @@ type Config struct {
 // Server describes how clients reach this node.
 type Server struct {
 	PublicURL      string   `help:"Base URL of links in answers, uploads and documents, without a slash at the end; empty: the management listener's." placeholder:"URL"`
+	PlainHTTP      bool     `help:"Accept plain HTTP on listeners that other machines reach, because a TLS proxy or a private network is in front of the node; without it such a listener needs a certificate."`
 	TrustedProxies []string `help:"Addresses or CIDR ranges of the proxies whose X-Forwarded-For is trusted." placeholder:"CIDR,…"`
 }
 
 // Auction holds the settings of the auction listener.
 type Auction struct {
-	FastPath       bool `help:"Read requests of the usual form with the listener's own parser; false: the HTTP library reads every request, with the same answers and more CPU for each."`
-	ConnectionsMax int  `help:"Maximum number of open connections of the auction listener; 0: derived from the limits of open files and memory. At the limit, connections without a valid key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
+	FastPath       bool   `help:"Read requests of the usual form with the listener's own parser; false: the HTTP library reads every request, with the same answers and more CPU for each."`
+	TLSCertificate string `help:"Certificate chain of the auction listener, PEM; with auction.tls_key the listener speaks TLS. A changed file is used within a second." placeholder:"FILE"`
+	TLSKey         string `help:"Private key of auction.tls_certificate, PEM." placeholder:"FILE"`
+	ConnectionsMax int    `help:"Maximum number of open connections of the auction listener; 0: derived from the limits of open files and memory. At the limit, connections without a valid key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
 }
 
 // Peer holds the settings of the peer listener.
@@ -99,6 +102,8 @@ type Memory struct {
 // Management holds the settings of the management listener.
 type Management struct {
 	CORSOrigins    []string `help:"Origins that may call /public/v1 from a browser; none by default, because management keys do not belong into browsers." placeholder:"ORIGIN,…"`
+	TLSCertificate string   `help:"Certificate chain of the management listener, PEM; with management.tls_key the listener speaks TLS and HTTP/2. A changed file is used within a second." placeholder:"FILE"`
+	TLSKey         string   `help:"Private key of management.tls_certificate, PEM." placeholder:"FILE"`
 	ConnectionsMax int      `help:"Maximum number of open connections of the management listener; 0: derived from the limits of open files and memory. At the limit, connections without a valid key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
 	AgencyAreas    []string `help:"Additional names under which the campaigns of agencies are served, beside agency and toppie: /public/v1/NAME/campaigns." placeholder:"NAME,…"`
 }
@@ -342,7 +347,7 @@ func (c Config) PublicURL(manageAddr string) string {
 	if c.Server.PublicURL != "" {
 		return c.Server.PublicURL
 	}
-	return LocalURL(manageAddr)
+	return c.LocalManageURL(manageAddr)
 }
 
 // AuctionURL is the base URL of the auction listener, which listens on listen: on the host of the public URL, if one is configured.
@@ -350,21 +355,9 @@ func (c Config) AuctionURL(listen string) string {
 	public, err := url.Parse(c.Server.PublicURL)
 	_, port, bad := net.SplitHostPort(listen)
 	if c.Server.PublicURL == "" || err != nil || bad != nil {
-		return LocalURL(listen)
+		return c.LocalAuctionURL(listen)
 	}
-	return "http://" + net.JoinHostPort(public.Hostname(), port)
-}
-
-// LocalURL returns the http URL at which a listener of this machine can be reached.
-func LocalURL(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return "http://" + listen
-	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme(c.Auction.TLS()) + net.JoinHostPort(public.Hostname(), port)
 }
 
 // Proxies returns TrustedProxies as prefixes; a single address becomes a prefix of one address. REQUIRES: a validated

@@ -38,6 +38,7 @@ func (c Config) faults() []*Fault {
 		add("drain.delay", "%q is neither auto nor a duration from 0s to %s", c.Drain.Delay, durationText(drainDelayMax))
 	}
 	c.checkAddresses(add)
+	c.checkTLS(add)
 	c.checkPeers(add)
 	c.checkWeb(add)
 	c.checkBlob(add)

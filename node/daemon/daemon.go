@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
 
@@ -20,6 +21,9 @@ type Options struct {
 	Demo     *DemoOptions
 	Version  string
 	Warnings []string // Of the configuration; they are logged.
+
+	Variable func(name string) string // Returns an environment variable of the service manager; nil: there is none.
+	Reload   <-chan os.Signal         // Each value makes the node read its certificates again; nil: none comes.
 
 	Log         io.Writer // Receives the log and the progress of long work; nil: standard error.
 	LogTerminal bool      // Log is a terminal.
@@ -79,7 +83,12 @@ func runNode(ctx context.Context, cfg config.Config, o Options, log *slog.Logger
 	if err != nil {
 		return errors.Join(err, n.stop(log))
 	}
+	serving, end := context.WithCancel(ctx)
+	defer end()
+	go n.reloadOnSignal(serving, o.Reload)
+	n.manager.notify("STATUS=serving; " + n.cfg.LocalManageURL(n.manage.Addr().String()) + "/readyz says whether it is ready")
 	err = n.serve(ctx, o)
+	n.manager.notify("STOPPING=1")
 	return errors.Join(err, n.stop(log))
 }
 

@@ -77,7 +77,7 @@ func run(t *testing.T, cfg config.Config, o Options) *runningNode {
 		}
 	})
 	t.Cleanup(r.stop)
-	urls := regexp.MustCompile(`(http://[0-9.:]+)/v2/auctions[\s\S]*?(http://[0-9.:]+)/docs`)
+	urls := regexp.MustCompile(`(https?://[0-9.:]+)/v2/auctions[\s\S]*?(https?://[0-9.:]+)/docs`)
 	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		select {
 		case err := <-ended:

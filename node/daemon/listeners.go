@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/hotpath"
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/operator"
@@ -29,7 +28,8 @@ func (n *node) bindListeners(ctx context.Context) error {
 	}
 	n.push("management port", closeListener(n.manage))
 	cors := newStartupCORS(n.cfg.CORS.Origins, n.cfg.Management.CORSOrigins)
-	n.startup = newStartupServer(n.log, n.screen, n.loaded.Load, n.cfg.PublicURL(n.manage.Addr().String()), cors, n.auctions, n.manage)
+	n.startup = newStartupServer(n.log, n.screen, n.loaded.Load, n.cfg.PublicURL(n.manage.Addr().String()), cors,
+		startupPort{n.auctions, n.certificates.auctionTLS()}, startupPort{n.manage, n.certificates.startupManagementTLS()})
 	n.push("waiting", n.startup.shutdown)
 	return nil
 }
@@ -151,7 +151,11 @@ func (n *node) openAuctions() {
 		WithoutFastPath: !n.cfg.Auction.FastPath,
 	})
 	n.resources.auction.Store(server)
-	go func() { n.listenerEnded("auction listener", server.Serve(n.auctions)) }()
+	serve := func() error { return server.Serve(n.auctions) }
+	if secure := n.certificates.auctionTLS(); secure != nil {
+		serve = func() error { return server.ServeTLS(n.auctions, secure) }
+	}
+	go func() { n.listenerEnded("auction listener", serve()) }()
 	n.push("auction listener", server.Shutdown)
 }
 
@@ -178,8 +182,9 @@ func (n *node) openManagement() error {
 	if err != nil {
 		return err
 	}
-	server, listener := management.HTTP(), management.Bounded(n.manage)
-	n.resources.management.Store(listener)
+	server := management.HTTP()
+	listener, bounded := management.Bounded(n.manage, n.certificates.managementTLS())
+	n.resources.management.Store(bounded)
 	go func() { n.listenerEnded("management listener", server.Serve(listener)) }()
 	n.push("management listener", func(ctx context.Context) error { return shutdownServer(ctx, server) })
 	return nil
@@ -220,8 +225,8 @@ func (n *node) serve(ctx context.Context, o Options) error {
 
 func (n *node) banner() banner {
 	b := banner{version: n.version, dataDir: n.cfg.DataDir, keys: n.firstKeys, keysFile: n.cfg.KeysFile}
-	b.auctionURL = config.LocalURL(n.auctions.Addr().String())
-	b.manageURL = config.LocalURL(n.manage.Addr().String())
+	b.auctionURL = n.cfg.LocalAuctionURL(n.auctions.Addr().String())
+	b.manageURL = n.cfg.LocalManageURL(n.manage.Addr().String())
 	b.next = "gavel health " + b.manageURL
 	return b
 }

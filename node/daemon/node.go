@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,37 +35,39 @@ import (
 
 // node is a running node: its parts, and how to stop those that were started.
 type node struct {
-	cfg         config.Config
-	log         *slog.Logger
-	screen      *screen // nil without a terminal.
-	version     string
-	resources   resources
-	topology    ids.Topology
-	publisher   *publisher
-	raft        *raftstore.Store
-	machines    sync.Map // The newest *shard.Machine of each group, by number.
-	replicaAges *cluster.ReplicaAges
-	cluster     *cluster.Cluster
-	store       *store.Store
-	blobs       blob.Store
-	sharedBlobs *blob.Shared // The same store as blobs, when several nodes keep files in their own directories; otherwise nil.
-	metrics     *metrics.Metrics
-	core        *serving.Core
-	background  *limits.Scheduler // Runs reports, explanations and forecasts.
-	auctions    deadlineListener
-	manage      deadlineListener
-	startup     *startupServer // Answers until the listeners serve.
-	loaded      atomic.Int64   // Campaigns that were published since the start.
-	firstKeys   *FirstKeys
-	opened      atomic.Bool // The listeners serve.
-	draining    atomic.Bool
-	stopping    atomic.Bool                           // The process was told to end: every answer ends its connection.
-	readyzAsked atomic.Int64                          // When /readyz was asked last, in Unix milliseconds; 0: never.
-	transit     atomic.Pointer[[]jobs.TransitSummary] // Result of the newest check of transfers.
-	mailCounts  mailCounts
-	failed      chan error // Receives the error of a listener that ended without being stopped.
-	started     []closer
-	auditLog    *auditWriter // nil until the management listener is open.
+	cfg          config.Config
+	log          *slog.Logger
+	screen       *screen // nil without a terminal.
+	version      string
+	resources    resources
+	topology     ids.Topology
+	publisher    *publisher
+	raft         *raftstore.Store
+	machines     sync.Map // The newest *shard.Machine of each group, by number.
+	replicaAges  *cluster.ReplicaAges
+	cluster      *cluster.Cluster
+	store        *store.Store
+	blobs        blob.Store
+	sharedBlobs  *blob.Shared // The same store as blobs, when several nodes keep files in their own directories; otherwise nil.
+	metrics      *metrics.Metrics
+	core         *serving.Core
+	background   *limits.Scheduler // Runs reports, explanations and forecasts.
+	auctions     deadlineListener
+	manage       deadlineListener
+	certificates certificates
+	manager      serviceManager
+	startup      *startupServer // Answers until the listeners serve.
+	loaded       atomic.Int64   // Campaigns that were published since the start.
+	firstKeys    *FirstKeys
+	opened       atomic.Bool // The listeners serve.
+	draining     atomic.Bool
+	stopping     atomic.Bool                           // The process was told to end: every answer ends its connection.
+	readyzAsked  atomic.Int64                          // When /readyz was asked last, in Unix milliseconds; 0: never.
+	transit      atomic.Pointer[[]jobs.TransitSummary] // Result of the newest check of transfers.
+	mailCounts   mailCounts
+	failed       chan error // Receives the error of a listener that ended without being stopped.
+	started      []closer
+	auditLog     *auditWriter // nil until the management listener is open.
 }
 
 // start builds a node from the disk upwards: a listener serves only when everything behind it is ready. The ports are
@@ -72,9 +75,9 @@ type node struct {
 // peers do; and a cluster shows its first keys once, so a start must not fail on a taken port after that. When a start
 // fails, start returns the node too, so that the caller stops the parts that were started.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, screen *screen) (*node, error) {
-	n := &node{cfg: cfg, log: log, screen: screen, version: o.Version, failed: make(chan error, 3)} // One for each listener and the socket.
+	n := &node{manager: newServiceManager(o.Variable, os.Getpid(), log), cfg: cfg, log: log, screen: screen, version: o.Version, failed: make(chan error, 3)} // One for each listener and the socket.
 	for _, step := range []func(context.Context) error{
-		n.deriveLimits, n.bindListeners, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
+		n.deriveLimits, n.loadCertificates, n.bindListeners, n.announce, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
 	} {
 		if err := step(ctx); err != nil {
 			return n, err

@@ -77,6 +77,6 @@ func (n *node) scrapeResources(out *metrics.Node) {
 func listenerMetrics(name string, s ingress.ListenerStats) metrics.Listener {
 	return metrics.Listener{
 		Name: name, Open: s.Open, Max: s.Max, AcceptFailures: s.AcceptFailures, Refused: s.Refused,
-		ClosedKeyless: s.ClosedKeyless, ClosedKeyed: s.ClosedKeyed,
+		ClosedKeyless: s.ClosedKeyless, ClosedKeyed: s.ClosedKeyed, HandshakeFailures: s.HandshakeFailures,
 	}
 }

@@ -28,6 +28,7 @@ func (n *node) scrape() metrics.Node {
 		out.AuditWaiting = n.auditLog.count()
 	}
 	n.scrapeResources(&out)
+	n.scrapeCertificates(&out)
 	for _, kind := range []limits.Kind{limits.KindReport, limits.KindExplain, limits.KindForecast} {
 		s := n.background.Stats(kind)
 		out.Background = append(out.Background, metrics.Background{

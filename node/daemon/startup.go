@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,16 +36,16 @@ const (
 // startupServer answers on both listeners until the node can serve, because a node may wait for its peers for any time.
 // It answers /healthz with 200, and everything else with 503 and the reason why the node is not ready.
 type startupServer struct {
-	log       *slog.Logger
-	screen    *screen
-	loaded    func() int64 // The number of campaigns that were loaded so far.
-	url       string       // Base URL of links in answers.
-	cors      startupCORS
-	reason    atomic.Pointer[string]
-	servers   []*http.Server
-	listeners []deadlineListener
-	stop      context.CancelFunc
-	ended     sync.WaitGroup // Of logReminders.
+	log     *slog.Logger
+	screen  *screen
+	loaded  func() int64 // The number of campaigns that were loaded so far.
+	url     string       // Base URL of links in answers.
+	cors    startupCORS
+	reason  atomic.Pointer[string]
+	servers []*http.Server
+	ports   []startupPort
+	stop    context.CancelFunc
+	ended   sync.WaitGroup // Of logReminders.
 }
 
 // deadlineListener is a listener whose Accept can be ended with a deadline, without closing the listener.
@@ -59,11 +60,26 @@ type nonClosingListener struct{ deadlineListener }
 // Close ends Accept with a deadline in the past; the port stays bound and new connections wait in its queue.
 func (l nonClosingListener) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
+// startupPort is a listener of the node and its TLS settings; nil: plain HTTP.
+type startupPort struct {
+	deadlineListener
+	secure *tls.Config
+}
+
+// bounded returns the listener for one server. Closing it leaves the port bound.
+func (p startupPort) bounded(log *slog.Logger) net.Listener {
+	l := ingress.NewListener(nonClosingListener{p.deadlineListener}, ingress.ListenerOptions{Name: "start", Max: startupConnsMax, Log: log})
+	if p.secure == nil {
+		return l
+	}
+	return ingress.NewTLSListener(l, p.secure)
+}
+
 // newStartupServer starts to answer on the listeners. REQUIRES: shutdown is called.
 func newStartupServer(log *slog.Logger, screen *screen, loaded func() int64, url string, cors startupCORS,
-	ports ...deadlineListener,
+	ports ...startupPort,
 ) *startupServer {
-	w := &startupServer{log: log, screen: screen, loaded: loaded, url: url, cors: cors, listeners: ports}
+	w := &startupServer{log: log, screen: screen, loaded: loaded, url: url, cors: cors, ports: ports}
 	w.setReason("opening the data directory")
 	var remind context.Context
 	remind, w.stop = context.WithCancel(context.Background())
@@ -75,7 +91,7 @@ func newStartupServer(log *slog.Logger, screen *screen, loaded func() int64, url
 		}
 		w.servers = append(w.servers, server)
 		go func() {
-			bounded := ingress.NewListener(nonClosingListener{p}, ingress.ListenerOptions{Name: "start", Max: startupConnsMax, Log: log})
+			bounded := p.bounded(log)
 			if err := server.Serve(bounded); !errors.Is(err, http.ErrServerClosed) {
 				log.Error("startup_listener_failed", slog.Any("err", err))
 			}
@@ -146,7 +162,7 @@ func (w *startupServer) shutdown(ctx context.Context) error {
 	w.screen.show("")
 	var failed []error
 	for i, s := range w.servers {
-		failed = append(failed, s.Shutdown(ctx), w.listeners[i].SetDeadline(time.Time{}))
+		failed = append(failed, s.Shutdown(ctx), w.ports[i].SetDeadline(time.Time{}))
 	}
 	w.servers = nil
 	return errors.Join(failed...)

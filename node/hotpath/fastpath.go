@@ -36,6 +36,7 @@ type fastPathConn struct {
 	authenticated bool            // A request on this connection had a valid key.
 	fallback      bool            // fasthttp reads the rest of the connection.
 	framing       ingress.Checker // Checks the requests that fasthttp reads.
+	first         [1]byte         // The first byte of a request on a connection without a descriptor.
 	buf           *fastPathBuffer // The buffers of the requests that are not answered yet; nil while there are none.
 	readCount     int             // The number of bytes that tryRead read.
 	readErr       error           // The error of tryRead.
@@ -77,7 +78,7 @@ func newFastPathBuffer() any {
 // wrap returns the connection as a fastPathConn and adds it to the pool.
 func (s *Server) wrap(c net.Conn) net.Conn {
 	l := &fastPathConn{Conn: c, s: s, fallback: s.withoutFastPath}
-	l.slot, _ = c.(*ingress.Conn)
+	l.slot = ingress.ConnOf(c)
 	if source, ok := c.(syscall.Conn); ok && !s.withoutFastPath {
 		if raw, err := source.SyscallConn(); err == nil {
 			l.raw, l.try = raw, l.tryRead
@@ -220,16 +221,10 @@ func (c *fastPathConn) needsBody(r *plainRequest) bool {
 	return needs
 }
 
-// read reads at least one byte into the buffer. If the connection has a descriptor, it waits for the byte without a buffer.
+// read reads at least one byte into the buffer. It waits for the first byte of a request without a buffer.
 func (c *fastPathConn) read() error {
 	if c.raw == nil {
-		c.acquire()
-		n, err := c.Conn.Read(c.buf.in[c.buf.to:])
-		c.buf.to += n
-		if n > 0 {
-			return nil
-		}
-		return err
+		return c.readWithoutDescriptor()
 	}
 	if err := c.raw.Read(c.try); err != nil {
 		return err
@@ -239,6 +234,26 @@ func (c *fastPathConn) read() error {
 	}
 	c.buf.to += c.readCount
 	return nil
+}
+
+// readWithoutDescriptor is read for a connection with TLS. Without a buffer it reads a single byte: idle connections need
+// no buffer, and the rest of the request is there when readRest asks for it.
+func (c *fastPathConn) readWithoutDescriptor() error {
+	if c.buf == nil {
+		n, err := c.Conn.Read(c.first[:])
+		if n == 0 {
+			return err
+		}
+		c.acquire()
+		c.buf.in[0], c.buf.to = c.first[0], 1
+		return nil
+	}
+	n, err := c.Conn.Read(c.buf.in[c.buf.to:])
+	c.buf.to += n
+	if n > 0 {
+		return nil
+	}
+	return err
 }
 
 // tryRead reads what has been received, without blocking, and reports whether the wait is over: something was received, or

@@ -7,6 +7,7 @@ package hotpath
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"sync"
@@ -142,6 +143,13 @@ func (s *Server) Serve(l net.Listener) error {
 	bounded := ingress.NewListener(l, ingress.ListenerOptions{Name: "auction", Max: s.connections, Refuse: s.refuseConn, Log: s.log})
 	s.listener.Store(bounded)
 	return s.http.Serve(fastPathListener{bounded, s})
+}
+
+// ServeTLS is Serve with TLS. A connection beyond the bound is closed without an answer.
+func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error {
+	bounded := ingress.NewListener(l, ingress.ListenerOptions{Name: "auction", Max: s.connections, Log: s.log})
+	s.listener.Store(bounded)
+	return s.http.Serve(fastPathListener{ingress.NewTLSListener(bounded, config), s})
 }
 
 // Connections returns the connection counters of the listener that Serve was called with.

@@ -39,7 +39,8 @@ type Listener struct {
 
 	failures, refused            atomic.Uint64
 	closedKeyless, closedKeyed   atomic.Uint64
-	failureLogged, refusalLogged atomic.Int64 // The times of the last log lines, in Unix seconds.
+	handshakeFailures            atomic.Uint64 // Counted by a TLSListener.
+	failureLogged, refusalLogged atomic.Int64  // The times of the last log lines, in Unix seconds.
 }
 
 // ListenerStats are the counters of a listener. Totals only grow.
@@ -48,6 +49,7 @@ type ListenerStats struct {
 	AcceptFailures             uint64 // Accept calls that failed and were repeated.
 	Refused                    uint64 // New connections that were refused because all others were being served.
 	ClosedKeyless, ClosedKeyed uint64 // Connections without and with a key that were closed in favour of new ones.
+	HandshakeFailures          uint64 // TLS handshakes that were not completed.
 }
 
 // sourceShare limits the connections without a key from one address: with more than Max/sourceShare of them a new one
@@ -81,6 +83,7 @@ func (l *Listener) Stats() ListenerStats {
 	return ListenerStats{
 		Open: open, Max: l.o.Max, AcceptFailures: l.failures.Load(), Refused: l.refused.Load(),
 		ClosedKeyless: l.closedKeyless.Load(), ClosedKeyed: l.closedKeyed.Load(),
+		HandshakeFailures: l.handshakeFailures.Load(),
 	}
 }
 

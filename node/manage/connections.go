@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"time"
@@ -11,30 +12,55 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
-// Bounded returns the listener for the HTTP server, with the configured bound on connections. REQUIRES: no other listener wraps it,
-// because net/http reports the states of its connections to it.
-func (s *Server) Bounded(l net.Listener) *ingress.Listener {
-	return ingress.NewListener(s.Listener(l), ingress.ListenerOptions{
-		Name: "management", Max: s.config.Connections, Log: s.deps.Log,
-		Refuse: func(c net.Conn) {
-			_ = c.SetDeadline(s.deps.Now().Add(time.Second))
-			_, _ = c.Write(s.refusal(apierr.ServiceUnavailable, "too many connections")) // It fits the socket's buffer. The client may have disconnected.
-		},
-	})
+// Protocols are the application protocols that the management listener offers in a TLS handshake.
+var Protocols = []string{protocolHTTP2, "http/1.1"}
+
+const protocolHTTP2 = "h2"
+
+// Bounded returns the listener for the HTTP server, with the configured bound on connections, and the part of it that counts
+// them. With secure the listener makes TLS handshakes; nil: it accepts plain text.
+func (s *Server) Bounded(l net.Listener, secure *tls.Config) (net.Listener, *ingress.Listener) {
+	o := ingress.ListenerOptions{Name: "management", Max: s.config.Connections, Log: s.deps.Log}
+	if secure != nil { // A connection beyond the bound is closed without an answer, because a handshake would have to come first.
+		bounded := ingress.NewListener(l, o)
+		return s.Listener(ingress.NewTLSListener(bounded, secure)), bounded
+	}
+	o.Refuse = func(c net.Conn) {
+		_ = c.SetDeadline(s.deps.Now().Add(time.Second))
+		_, _ = c.Write(s.refusal(apierr.ServiceUnavailable, "too many connections")) // It fits the socket's buffer. The client may have disconnected.
+	}
+	bounded := ingress.NewListener(l, o)
+	return s.Listener(bounded), bounded
 }
 
 type connKey struct{}
 
+// requestConn is what requests know about their connection.
+type requestConn struct {
+	of     *ingress.Conn
+	secure *tls.ConnectionState // Set for HTTP/1 over TLS.
+}
+
 // connContext puts the connection into the context of its requests.
 func connContext(ctx context.Context, c net.Conn) context.Context {
-	of, _ := c.(*ingress.Conn)
-	return context.WithValue(ctx, connKey{}, of)
+	known := requestConn{of: ingress.ConnOf(c)}
+	if framed, ok := c.(*framingConn); ok {
+		known.secure = framed.tlsState()
+	}
+	return context.WithValue(ctx, connKey{}, known)
 }
 
 // connOf returns the connection of a request. In tests without a listener it is nil, and its methods do nothing.
 func connOf(r *http.Request) *ingress.Conn {
-	of, _ := r.Context().Value(connKey{}).(*ingress.Conn)
-	return of
+	known, _ := r.Context().Value(connKey{}).(requestConn)
+	return known.of
+}
+
+// setTLS sets the TLS member of a request that came over TLS, as net/http does for HTTP/2.
+func setTLS(r *http.Request) {
+	if known, ok := r.Context().Value(connKey{}).(requestConn); ok && r.TLS == nil {
+		r.TLS = known.secure
+	}
 }
 
 // authenticated reports to the listener that a request had a valid key.

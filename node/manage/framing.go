@@ -2,6 +2,7 @@ package manage
 
 import (
 	"bytes"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"strconv"
@@ -25,6 +26,9 @@ func (l framingListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if secure, ok := c.(*tls.Conn); ok && secure.ConnectionState().NegotiatedProtocol == protocolHTTP2 {
+		return c, nil // HTTP/2 has no ambiguous lengths, and net/http serves it on a *tls.Conn only.
+	}
 	return &framingConn{Conn: c}, nil
 }
 
@@ -36,6 +40,19 @@ type framingConn struct {
 
 // Read reads and checks bytes.
 func (c *framingConn) Read(p []byte) (int, error) { return c.framing.Read(c.Conn, p) }
+
+// tlsState returns the state of the TLS connection below, which net/http finds only on a *tls.Conn; nil in plain text.
+func (c *framingConn) tlsState() *tls.ConnectionState {
+	secure, ok := c.Conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	state := secure.ConnectionState()
+	return &state
+}
+
+// NetConn returns the connection below, for ingress.ConnOf.
+func (c *framingConn) NetConn() net.Conn { return c.Conn }
 
 // CloseWrite is called by net/http to end its side of a connection before it stops reading.
 func (c *framingConn) CloseWrite() error {

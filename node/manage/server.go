@@ -25,6 +25,7 @@ const (
 	readTimeout       = 30 * time.Second // BOUND: time for a request; 8 MiB at 2 Mbit/s.
 	writeTimeout      = 60 * time.Second // BOUND: time from the end of the headers to the end of the answer.
 	idleTimeout       = 60 * time.Second
+	streamsMax        = 64 // BOUND: open requests of one HTTP/2 connection; a client sends further ones later.
 )
 
 // HTTP returns the net/http server for the listener, with its timeouts and bounds.
@@ -39,12 +40,14 @@ func (s *Server) HTTP() *http.Server {
 		ErrorLog:    slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return context.Background() },
 		ConnState:   ingress.HTTPConnState, ConnContext: connContext,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsMax},
 	}
 }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer drain(w, r)
+	setTLS(r)
 	if s.deps.Draining != nil && s.deps.Draining() {
 		w.Header().Set("Connection", "close")
 	}

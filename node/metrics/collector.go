@@ -143,6 +143,11 @@ var listenerGauges = []gauge[Listener]{
 	{connectionsMax.desc(), level, func(l *Listener) float64 { return float64(l.Max) }},
 	{acceptFailures.desc(), total, func(l *Listener) float64 { return float64(l.AcceptFailures) }},
 	{connectionsRefused.desc(), total, func(l *Listener) float64 { return float64(l.Refused) }},
+	{handshakeFailures.desc(), total, func(l *Listener) float64 { return float64(l.HandshakeFailures) }},
+}
+
+var certificateGauges = []gauge[Certificate]{
+	{certificateEnd.desc(), level, func(c *Certificate) float64 { return float64(c.NotAfter.Unix()) }},
 }
 
 var closedDesc = connectionsClosed.desc()
@@ -175,6 +180,7 @@ func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
 	describe(to, diskGauges)
 	describe(to, transitGauges)
 	describe(to, listenerGauges)
+	describe(to, certificateGauges)
 	describe(to, backgroundGauges)
 	for _, d := range []*prometheus.Desc{closedDesc, proposeDesc, mailsDesc, mailsNewDesc} {
 		to <- d
@@ -205,6 +211,9 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	for i := range n.Listeners {
 		n.Listeners[i].collect(to)
+	}
+	for i := range n.Certificates {
+		report(to, certificateGauges, &n.Certificates[i], n.Certificates[i].Listener)
 	}
 	if n.Disk.Watched {
 		report(to, diskGauges, &n.Disk)

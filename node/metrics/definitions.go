@@ -116,6 +116,9 @@ var (
 	connectionsRefused = definition{"gavel_connections_refused_total", "Connections that the listener refused at its maximum, because every open connection was serving a request.", []string{"listener"}}
 	connectionsClosed  = definition{"gavel_connections_closed_total", "Connections that the listener closed at its maximum to accept new ones, by which: keyless (no valid key was sent on them) or keyed (idle).", []string{"listener", "which"}}
 
+	handshakeFailures = definition{"gavel_tls_handshake_failures_total", "TLS handshakes with the listener (auction or management) that were not completed: the client refused the certificate, did not speak TLS 1.2 or newer, or disconnected.", []string{"listener"}}
+	certificateEnd    = definition{"gavel_certificate_not_after_seconds", "Seconds since 1970 (Unix time) at which the certificate of the listener (auction, management or peer) expires; absent without TLS.", []string{"listener"}}
+
 	memoryLimit  = definition{"gavel_memory_limit_bytes", "Bytes of memory that the process should not exceed; the budgets of requests are derived from it.", nil}
 	bodyBytes    = definition{"gavel_body_bytes", "Bytes of memory that the bodies of open requests use.", nil}
 	bodyBytesMax = definition{"gavel_body_bytes_max", "Bytes of memory that the bodies of open requests may use together.", nil}

@@ -255,7 +255,7 @@ func everyFamily(t *testing.T) []*dto.MetricFamily {
 			Groups:    []metrics.Group{{OldestEntry: 1, Peers: make([]metrics.Peer, 1)}},
 			Databases: make([]metrics.Database, 1), Peers: metrics.Peers{Rejects: make([]metrics.Reject, 1)},
 			Disk: metrics.Disk{Watched: true}, Transit: make([]metrics.Transit, 1), Mails: &metrics.Mails{},
-			Background: make([]metrics.Background, 1), Listeners: make([]metrics.Listener, 1),
+			Background: make([]metrics.Background, 1), Listeners: make([]metrics.Listener, 1), Certificates: make([]metrics.Certificate, 1),
 		}
 	})
 	m.ManagementRequest("x", "200", 0)

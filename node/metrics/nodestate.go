@@ -24,10 +24,11 @@ type Node struct {
 	Transit []Transit // Only where this node completes transfers.
 	Mails   *Mails    // Nil when no mail server is configured.
 
-	Listeners  []Listener
-	Memory     Memory
-	Background []Background // By kind.
-	Turns      Turns
+	Listeners    []Listener
+	Certificates []Certificate
+	Memory       Memory
+	Background   []Background // By kind.
+	Turns        Turns
 
 	ClockOffset time.Duration // How far the clock is ahead of the median of the members.
 	ClockWrong  bool
@@ -71,6 +72,13 @@ type Listener struct {
 	Open, Max                           int
 	AcceptFailures                      uint64
 	Refused, ClosedKeyless, ClosedKeyed uint64
+	HandshakeFailures                   uint64
+}
+
+// Certificate is the certificate of a listener.
+type Certificate struct {
+	Listener string // "auction", "management" or "peer".
+	NotAfter time.Time
 }
 
 // Memory is the memory limit of the process, and the budget of request bodies.

@@ -87,15 +87,34 @@ func (c *Credentials) current() (*tls.Certificate, *x509.CertPool) {
 	if time.Since(c.checkedAt) >= reloadPause {
 		c.checkedAt = time.Now()
 		if times := c.times(); times != c.modified {
-			if err := c.load(); err != nil {
-				c.logger.Error("peer_certificates_reload_failed", slog.String("action", "the old ones stay in use; repair the files"), slog.Any("err", err))
-			} else {
-				c.modified = times
-			}
+			c.reload(times)
 		}
 	}
 	pair := c.pair
 	return &pair, c.roots
+}
+
+// Reload reads the files again, for the next handshake. After an error, which is logged, the old ones stay in use.
+func (c *Credentials) Reload() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reload(c.times())
+}
+
+// reload loads the files, which were modified at times. LOCKS: mu is held.
+func (c *Credentials) reload(times [3]time.Time) {
+	if err := c.load(); err != nil {
+		c.logger.Error("peer_certificates_reload_failed", slog.String("action", "the old ones stay in use; repair the files"), slog.Any("err", err))
+		return
+	}
+	c.modified = times
+	c.logger.Info("peer_certificates_reloaded", slog.Time("not_after", c.pair.Leaf.NotAfter))
+}
+
+// NotAfter returns when the node's certificate expires.
+func (c *Credentials) NotAfter() time.Time {
+	pair, _ := c.current()
+	return pair.Leaf.NotAfter
 }
 
 // config is the TLS configuration of one handshake. want is the node id the peer must have; empty: any.
