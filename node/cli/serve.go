@@ -29,7 +29,7 @@ func (p *process) serve(l *config.Loaded, o daemon.Options) error {
 	reload, ended := reloadSignals(&l.Config, p.variable("NOTIFY_SOCKET") != "")
 	defer ended()
 	o.Reload, o.Variable = reload, p.variable
-	o.Out, o.Version, o.Warnings = p.out, version, l.Warnings
+	o.Out, o.Version, o.Warnings, o.Settings = p.out, version, l.Warnings, l.Effective()
 	o.Log, o.LogTerminal = p.err, p.errTerminal
 	o.LogColours = p.variable("NO_COLOR") == "" && p.variable("TERM") != "dumb"
 	err := p.start(ctx, l.Config, o)

@@ -20,7 +20,8 @@ type Options struct {
 	Out      io.Writer // Receives the banner and the demo's counters.
 	Demo     *DemoOptions
 	Version  string
-	Warnings []string // Of the configuration; they are logged.
+	Warnings []string           // Of the configuration; they are logged.
+	Settings []config.Effective // What the console shows of the configuration.
 
 	Variable func(name string) string // Returns an environment variable of the service manager; nil: there is none.
 	Reload   <-chan os.Signal         // Each value makes the node read its certificates again; nil: none comes.
