@@ -1,0 +1,65 @@
+// The signed-in user, as the console's service describes it.
+import { useQuery } from "@tanstack/react-query";
+import { createContext, useContext } from "react";
+import { ApiError, request } from "./client";
+
+export type Role = "admin" | "operator" | "analyst" | "vendorAdmin" | "vendorAnalyst";
+
+export interface SessionMarketplace {
+  id: string;
+  name: string;
+  currencyCode: string;
+  currencyExponent: number;
+  timeZone: string;
+}
+
+export interface Session {
+  user: { id: string; email: string; name: string; role: Role; vendorId?: string };
+  marketplaces: SessionMarketplace[];
+  demo: boolean;
+  version: string;
+}
+
+// SignedOut is what the service answers without a session.
+export interface SignedOut {
+  needsAdmin: boolean;
+}
+
+export const sessionKey = ["session"];
+
+// useSession reads who is signed in: a Session, or SignedOut.
+export function useSession() {
+  return useQuery<Session | SignedOut, Error>({
+    queryKey: sessionKey,
+    queryFn: async ({ signal }) => {
+      try {
+        return await request<Session>("GET", "/session", { signal });
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 401) return { needsAdmin: error.needsAdmin };
+        throw error;
+      }
+    },
+    staleTime: 60_000,
+  });
+}
+
+export const isSession = (answer: Session | SignedOut): answer is Session => "user" in answer;
+
+export interface Current {
+  session: Session;
+  marketplace: SessionMarketplace;
+  canWrite: boolean;
+  vendorId?: string; // Set for users of a vendor: they see that vendor only.
+}
+
+export const CurrentContext = createContext<Current | null>(null);
+
+// useCurrent returns the signed-in user and the chosen marketplace. It is for pages inside the shell.
+export function useCurrent(): Current {
+  const current = useContext(CurrentContext);
+  if (!current) throw new Error("useCurrent is used outside of the shell");
+  return current;
+}
+
+export const mayWrite = (role: Role) => role === "admin" || role === "operator" || role === "vendorAdmin";
+export const ofVendor = (role: Role) => role === "vendorAdmin" || role === "vendorAnalyst";

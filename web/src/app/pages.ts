@@ -1,0 +1,31 @@
+// Every page of the console: its address, its place in the navigation and who may see it.
+import { lazy, type ComponentType } from "react";
+import { ofVendor, type Role } from "../api/session";
+
+export interface PageEntry {
+  path: string;
+  component: ComponentType;
+  label?: string; // Its name in the navigation; pages without one are reached from another page.
+  group?: string;
+  vendors?: boolean; // Users of a vendor see the page too.
+  roles?: Role[]; // Only these; absent: all, but for users of vendors.
+}
+
+export const groups = ["", "Sell", "Creatives", "Audiences", "Connect", "Administer"];
+
+export const pages: PageEntry[] = [
+  { path: "/", label: "Overview", group: "", component: lazy(() => import("../pages/Overview")), vendors: true },
+  { path: "/start", label: "First auction", group: "", component: lazy(() => import("../pages/Start")), roles: ["admin", "operator"] },
+  { path: "/live", label: "Live auctions", group: "", component: lazy(() => import("../pages/Live")) },
+  { path: "/playground", label: "Playground", group: "", component: lazy(() => import("../pages/Playground")) },
+  { path: "/reports", label: "Reports", group: "", component: lazy(() => import("../pages/Reports")), vendors: true },
+  { path: "/campaigns", label: "Campaigns", group: "Sell", component: lazy(() => import("../pages/Campaigns")), vendors: true },
+  { path: "/campaigns/:id", component: lazy(() => import("../pages/Campaign")), vendors: true },
+  { path: "/vendors", label: "Vendors", group: "Sell", component: lazy(() => import("../pages/Vendors")) },
+  { path: "/vendors/:id", component: lazy(() => import("../pages/Vendor")), vendors: true },
+  { path: "/catalog", label: "Catalog", group: "Sell", component: lazy(() => import("../pages/Catalog")) },
+  { path: "/keys", label: "API keys", group: "Connect", component: lazy(() => import("../pages/Keys")), roles: ["admin", "operator"] },
+];
+
+export const permitted = (page: PageEntry, role: Role) =>
+  ofVendor(role) ? page.vendors === true : !page.roles || page.roles.includes(role);
