@@ -45,7 +45,7 @@ type QueryValue = string | number | boolean | string[] | undefined;
 export interface RequestOptions {
   query?: Record<string, QueryValue>;
   body?: unknown;
-  file?: Blob;
+  form?: FormData;
   signal?: AbortSignal;
 }
 
@@ -71,7 +71,7 @@ export async function request<T>(method: string, path: string, options: RequestO
     response = await fetch(addressOf(serviceBase + path, options.query), {
       method,
       headers,
-      body: options.file ?? (options.body === undefined ? undefined : JSON.stringify(options.body)),
+      body: options.form ?? (options.body === undefined ? undefined : JSON.stringify(options.body)),
       signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
     });
     text = await response.text();
@@ -103,9 +103,17 @@ function errorOf(response: Response, text: string): ApiError {
       : `The node answered with status ${response.status}.`;
   return new ApiError(
     response.status, String(body.errCode ?? (violations.length > 0 ? "invalid_request" : "unexpected_answer")), message,
-    String(body.docUrl ?? ""), violations, Number(response.headers.get("X-RateLimit-Reset") ?? 0) || 0,
+    String(body.docUrl ?? ""), violations, waitOf(response.headers),
     body.needsAdmin === true,
   );
+}
+
+// waitOf returns how many seconds the node asks to wait: X-RateLimit-Reset is a time in Unix seconds.
+function waitOf(headers: Headers): number {
+  const after = Number(headers.get("Retry-After"));
+  if (after > 0) return after;
+  const reset = Number(headers.get("X-RateLimit-Reset"));
+  return reset > 0 ? Math.max(1, Math.ceil(reset - Date.now() / 1_000)) : 0;
 }
 
 // Member is a member of a call's arguments: absent when the operation has none of it, optional when it may be empty.

@@ -11,14 +11,25 @@ export interface SessionMarketplace {
   currencyCode: string;
   currencyExponent: number;
   timeZone: string;
+  role: Role;
+  vendorId?: string;
 }
 
 export interface Session {
-  user: { id: string; email: string; name: string; role: Role; vendorId?: string };
+  user: { id: string; email: string; name: string };
   marketplaces: SessionMarketplace[];
   demo: boolean;
   version: string;
 }
+
+// Answered is a session as the service sends it: the currency's code is called currency there.
+export interface Answered extends Omit<Session, "marketplaces"> {
+  marketplaces: (Omit<SessionMarketplace, "currencyCode"> & { currency: string })[];
+}
+
+export const sessionOf = (answer: Answered): Session => ({
+  ...answer, marketplaces: answer.marketplaces.map(({ currency, ...rest }) => ({ ...rest, currencyCode: currency })),
+});
 
 // SignedOut is what the service answers without a session.
 export interface SignedOut {
@@ -33,7 +44,7 @@ export function useSession() {
     queryKey: sessionKey,
     queryFn: async ({ signal }) => {
       try {
-        return await request<Session>("GET", "/session", { signal });
+        return sessionOf(await request<Answered>("GET", "/session", { signal }));
       } catch (error) {
         if (error instanceof ApiError && error.status === 401) return { needsAdmin: error.needsAdmin };
         throw error;
@@ -47,8 +58,9 @@ export const isSession = (answer: Session | SignedOut): answer is Session => "us
 
 export interface Current {
   session: Session;
-  marketplace: SessionMarketplace;
-  canWrite: boolean;
+  marketplace: SessionMarketplace; // The chosen one. A user may have another role in each.
+  role: Role;
+  canWrite: boolean; // Whether the role may change what it sees.
   vendorId?: string; // Set for users of a vendor: they see that vendor only.
 }
 

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useNavigate } from "react-router";
 import { request } from "../api/client";
 import { useWrite } from "../api/query";
-import { sessionKey, type Session } from "../api/session";
+import { sessionKey, sessionOf, type Answered } from "../api/session";
 import { Failure } from "../ui/States";
 import { Entrance, tokenOfAddress } from "./Entrance";
 import { passwordMin } from "./PasswordDialog";
@@ -16,11 +16,11 @@ export default function AcceptInvitation() {
   const [password, setPassword] = useState("");
   const client = useQueryClient();
   const navigate = useNavigate();
-  const accept = useWrite(() => request<Session>("POST", "/invitations/accept", { body: { token, name, password } }));
+  const accept = useWrite(() => request<Answered>("POST", "/invitations/accept", { body: { token, name, password } }));
   const submit = () => accept.mutate(undefined, {
     onSuccess: (session) => {
       client.clear();
-      client.setQueryData(sessionKey, session);
+      client.setQueryData(sessionKey, sessionOf(session));
       void navigate("/", { replace: true });
     },
   });

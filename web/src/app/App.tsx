@@ -32,15 +32,14 @@ function WithSession() {
   }
   if (!session.data) return <Waiting />;
   if (!isSession(session.data)) return <SignIn needsAdmin={session.data.needsAdmin} />;
-  const role = session.data.user.role;
   return (
     <Shell session={session.data}>
-      <Routes>
+      {(role) => <Routes>
         {pages.filter((page) => permitted(page, role)).map((page) => (
           <Route key={page.path} path={page.path} element={<Guarded key={page.path}><page.component /></Guarded>} />
         ))}
         <Route path="*" element={<NotFound />} />
-      </Routes>
+      </Routes>}
     </Shell>
   );
 }

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useNavigate } from "react-router";
 import { request } from "../api/client";
 import { useWrite } from "../api/query";
-import { sessionKey, type Session } from "../api/session";
+import { sessionKey, sessionOf, type Answered } from "../api/session";
 import { Failure } from "../ui/States";
 import { Entrance, tokenOfAddress } from "./Entrance";
 import { passwordMin } from "./PasswordDialog";
@@ -17,7 +17,7 @@ export default function SetUp() {
   const [password, setPassword] = useState("");
   const client = useQueryClient();
   const navigate = useNavigate();
-  const create = useWrite(() => request<Session>("POST", "/setup", { body: { token, email, name, password } }));
+  const create = useWrite(() => request<Answered>("POST", "/setup", { body: { token, email, name, password } }));
   if (!token) {
     return (
       <Entrance title="Set up this node">
@@ -29,7 +29,7 @@ export default function SetUp() {
   }
   const submit = () => create.mutate(undefined, {
     onSuccess: (session) => {
-      client.setQueryData(sessionKey, session);
+      client.setQueryData(sessionKey, sessionOf(session));
       void navigate("/start", { replace: true });
     },
   });

@@ -9,12 +9,12 @@ import { useEffect, useMemo, type ReactNode } from "react";
 import { Link, useLocation } from "react-router";
 import { request, setMarketplace } from "../api/client";
 import { useConnection } from "../api/connection";
-import { CurrentContext, mayWrite, ofVendor, sessionKey, type Session } from "../api/session";
+import { CurrentContext, mayWrite, ofVendor, sessionKey, type Role, type Session, type SessionMarketplace } from "../api/session";
 import { Mark, MoonIcon, SunIcon } from "../ui/icons";
 import { groups, pages, permitted } from "./pages";
 import { PasswordDialog } from "./PasswordDialog";
 
-export function Shell({ session, children }: { session: Session; children: ReactNode }) {
+export function Shell({ session, children }: { session: Session; children: (role: Role) => ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure();
   const [chosen, choose] = useLocalStorage({ key: "gavel-marketplace", defaultValue: "", getInitialValueInEffect: false });
   const { pathname } = useLocation();
@@ -28,8 +28,8 @@ export function Shell({ session, children }: { session: Session; children: React
   }, [pathname, close]);
 
   const current = useMemo(() => marketplace && {
-    session, marketplace, canWrite: mayWrite(session.user.role),
-    ...(ofVendor(session.user.role) && session.user.vendorId ? { vendorId: session.user.vendorId } : {}),
+    session, marketplace, role: marketplace.role, canWrite: mayWrite(marketplace.role),
+    ...(ofVendor(marketplace.role) && marketplace.vendorId ? { vendorId: marketplace.vendorId } : {}),
   }, [session, marketplace]);
 
   const change = (id: string | null) => {
@@ -61,22 +61,24 @@ export function Shell({ session, children }: { session: Session; children: React
               />
             )}
             <SchemeButton />
-            <UserMenu session={session} />
+            <UserMenu session={session} role={marketplace?.role} />
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label="Pages"><Navigation session={session} pathname={pathname} /></AppShell.Navbar>
+      <AppShell.Navbar p="xs" aria-label="Pages">{marketplace && <Navigation marketplace={marketplace} pathname={pathname} />}</AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <ConnectionNotice />
-        {current ? <CurrentContext.Provider value={current}>{children}</CurrentContext.Provider>
+        {current && marketplace ? <CurrentContext.Provider key={marketplace.id} value={current}>{children(marketplace.role)}</CurrentContext.Provider>
           : <Alert color="yellow" variant="outline" title="No marketplace">Your account belongs to no marketplace yet. Ask an admin.</Alert>}
       </AppShell.Main>
     </AppShell>
   );
 }
 
-function Navigation({ session, pathname }: { session: Session; pathname: string }) {
-  const shown = pages.filter((page) => page.label && permitted(page, session.user.role));
+function Navigation({ marketplace, pathname }: { marketplace: SessionMarketplace; pathname: string }) {
+  const { role, vendorId } = marketplace;
+  const shown = pages.filter((page) => page.label && permitted(page, role));
+  const wallets = `/vendors/${encodeURIComponent(vendorId ?? "")}`;
   const active = (path: string) => (path === "/" ? pathname === "/" : pathname === path || pathname.startsWith(`${path}/`));
   return (
     <ScrollArea viewportProps={{ tabIndex: -1 }}>
@@ -94,11 +96,8 @@ function Navigation({ session, pathname }: { session: Session; pathname: string 
           </Box>
         );
       })}
-      {session.user.vendorId && ofVendor(session.user.role) && (
-        <NavLink
-          component={Link} to={`/vendors/${encodeURIComponent(session.user.vendorId)}`} label="Wallets" py={6}
-          active={active(`/vendors/${encodeURIComponent(session.user.vendorId)}`)} style={{ borderRadius: 6 }}
-        />
+      {vendorId && ofVendor(role) && (
+        <NavLink component={Link} to={wallets} label="Wallets" py={6} active={active(wallets)} style={{ borderRadius: 6 }} />
       )}
     </ScrollArea>
   );
@@ -117,7 +116,7 @@ function SchemeButton() {
   );
 }
 
-function UserMenu({ session }: { session: Session }) {
+function UserMenu({ session, role }: { session: Session; role: Role | undefined }) {
   const client = useQueryClient();
   const [password, { open, close }] = useDisclosure();
   const signOut = async () => {
@@ -135,7 +134,7 @@ function UserMenu({ session }: { session: Session }) {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Label>{session.user.email}</Menu.Label>
-          <Menu.Label>{roleNames[session.user.role]} · Gavel {session.version}</Menu.Label>
+          <Menu.Label>{role ? `${roleNames[role]} · ` : ""}Gavel {session.version}</Menu.Label>
           <Menu.Item onClick={open}>Change password</Menu.Item>
           <Menu.Item component="a" href="/docs" target="_blank">API documentation</Menu.Item>
           <Menu.Item component="a" href="/docs/runbook" target="_blank">Runbook</Menu.Item>
@@ -148,7 +147,7 @@ function UserMenu({ session }: { session: Session }) {
   );
 }
 
-const roleNames: Record<Session["user"]["role"], string> = {
+const roleNames: Record<Role, string> = {
   admin: "Admin", operator: "Operator", analyst: "Analyst", vendorAdmin: "Vendor admin", vendorAnalyst: "Vendor analyst",
 };
 

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ApiError, request } from "../api/client";
 import { useWrite } from "../api/query";
-import { sessionKey, type Session } from "../api/session";
+import { sessionKey, sessionOf, type Answered } from "../api/session";
 import { Failure } from "../ui/States";
 import { Entrance } from "./Entrance";
 
@@ -12,13 +12,13 @@ export function SignIn({ needsAdmin }: { needsAdmin: boolean }) {
   const [password, setPassword] = useState("");
   const [totp, setTotp] = useState("");
   const client = useQueryClient();
-  const signIn = useWrite((body: object) => request<Session>("POST", "/session", { body }));
+  const signIn = useWrite((body: object) => request<Answered>("POST", "/session", { body }));
   const needsCode = signIn.error instanceof ApiError && signIn.error.code === "totp_needed";
 
   const submit = () => signIn.mutate({ email, password, ...(totp ? { totp } : {}) }, {
     onSuccess: (session) => {
       client.clear();
-      client.setQueryData(sessionKey, session);
+      client.setQueryData(sessionKey, sessionOf(session));
     },
   });
 

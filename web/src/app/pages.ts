@@ -11,11 +11,14 @@ export interface PageEntry {
   roles?: Role[]; // Only these; absent: all, but for users of vendors.
 }
 
-export const groups = ["", "Sell", "Creatives", "Audiences", "Connect", "Administer"];
+export const groups = ["", "Sell", "Creatives", "Connect", "Administer"];
+
+const admins: Role[] = ["admin"];
+const runners: Role[] = ["admin", "operator"];
 
 export const pages: PageEntry[] = [
   { path: "/", label: "Overview", group: "", component: lazy(() => import("../pages/Overview")), vendors: true },
-  { path: "/start", label: "First auction", group: "", component: lazy(() => import("../pages/Start")), roles: ["admin", "operator"] },
+  { path: "/start", label: "First auction", group: "", component: lazy(() => import("../pages/Start")), roles: admins },
   { path: "/live", label: "Live auctions", group: "", component: lazy(() => import("../pages/Live")) },
   { path: "/playground", label: "Playground", group: "", component: lazy(() => import("../pages/Playground")) },
   { path: "/reports", label: "Reports", group: "", component: lazy(() => import("../pages/Reports")), vendors: true },
@@ -24,7 +27,16 @@ export const pages: PageEntry[] = [
   { path: "/vendors", label: "Vendors", group: "Sell", component: lazy(() => import("../pages/Vendors")) },
   { path: "/vendors/:id", component: lazy(() => import("../pages/Vendor")), vendors: true },
   { path: "/catalog", label: "Catalog", group: "Sell", component: lazy(() => import("../pages/Catalog")) },
-  { path: "/keys", label: "API keys", group: "Connect", component: lazy(() => import("../pages/Keys")), roles: ["admin", "operator"] },
+  { path: "/placements", label: "Placements", group: "Creatives", component: lazy(() => import("../pages/Placements")) },
+  { path: "/templates", label: "Templates", group: "Creatives", component: lazy(() => import("../pages/Templates")) },
+  { path: "/assets", label: "Assets", group: "Creatives", component: lazy(() => import("../pages/Assets")), vendors: true },
+  { path: "/audiences", label: "Audiences", group: "Connect", component: lazy(() => import("../pages/Audiences")) },
+  { path: "/keys", label: "API keys", group: "Connect", component: lazy(() => import("../pages/Keys")), roles: admins },
+  { path: "/webhooks", label: "Webhooks", group: "Connect", component: lazy(() => import("../pages/Webhooks")), roles: admins },
+  { path: "/users", label: "Users", group: "Administer", component: lazy(() => import("../pages/Users")), roles: admins },
+  { path: "/audit", label: "Audit log", group: "Administer", component: lazy(() => import("../pages/Audit")), roles: runners },
+  { path: "/cluster", label: "Cluster", group: "Administer", component: lazy(() => import("../pages/Cluster")), roles: admins },
+  { path: "/settings", label: "Settings", group: "Administer", component: lazy(() => import("../pages/Settings")) },
 ];
 
 export const permitted = (page: PageEntry, role: Role) =>

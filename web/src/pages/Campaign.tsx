@@ -2,7 +2,6 @@
 import { Alert, Button, Group, Paper, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { Link, useNavigate, useParams } from "react-router";
-import { call } from "../api/client";
 import { useRead, useWrite } from "../api/query";
 import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
@@ -14,6 +13,7 @@ import { formatMoney, formatShare, type Currency } from "../ui/money";
 import { Page } from "../ui/Page";
 import { Loaded } from "../ui/States";
 import { Time } from "../ui/time";
+import { deleteCampaign, patchCampaign } from "./campaignChanges";
 import { CampaignBids } from "./CampaignBids";
 import { CampaignForecast } from "./CampaignForecast";
 import { CampaignPerformance } from "./CampaignPerformance";
@@ -109,11 +109,9 @@ const pacingTitles: Record<string, string> = {
 const paths = "/campaign-service/campaigns";
 
 function Review({ campaign }: { campaign: Campaign }) {
-  const { session, vendorId } = useCurrent();
-  const change = useWrite((status: "approved" | "rejected") => call("PATCH /campaign-service/campaigns/{campaign_id}", {
-    path: { campaign_id: campaign.campaignId }, body: { status },
-  }), paths);
-  if (vendorId || session.user.role === "analyst" || campaign.status !== "pending") return null;
+  const { canWrite, vendorId } = useCurrent();
+  const change = useWrite((status: "approved" | "rejected") => patchCampaign(campaign, { status }), paths);
+  if (vendorId || !canWrite || campaign.status !== "pending") return null;
   return (
     <>
       <Button onClick={() => change.mutate("approved")} loading={change.isPending}>Approve</Button>
@@ -127,9 +125,8 @@ function Review({ campaign }: { campaign: Campaign }) {
 
 function Terminate({ campaign }: { campaign: Campaign }) {
   const navigate = useNavigate();
-  const remove = useWrite(() => call("DELETE /campaign-service/campaigns/{campaign_id}", {
-    path: { campaign_id: campaign.campaignId }, query: { vendor_id: campaign.vendorId },
-  }), paths);
+  const { vendorId } = useCurrent();
+  const remove = useWrite(() => deleteCampaign(campaign, vendorId), paths);
   const run = async () => {
     await remove.mutateAsync(undefined);
     void navigate("/campaigns");

@@ -18,9 +18,15 @@ type Bid = Schemas["campaign.Bid"];
 const pageSize = 20;
 const paths = "/campaign-service/campaigns";
 
+// useMayBid reports whether the user may change bids. Users of vendors change budgets and dates only, as in the vendors' dialog.
+function useMayBid(): boolean {
+  const { canWrite, vendorId } = useCurrent();
+  return canWrite && vendorId === undefined;
+}
+
 export function CampaignBids({ campaign }: { campaign: Campaign }) {
   const [page, setPage] = useState(0);
-  const { canWrite } = useCurrent();
+  const canWrite = useMayBid();
   const bids = useRead("GET /campaign-service/campaigns/{campaign_id}/bids", {
     path: { campaign_id: campaign.campaignId }, query: { limit: pageSize, offset: page * pageSize },
   }, { keep: true });
@@ -64,7 +70,8 @@ const pathOf = (campaign: Campaign, bid: Bid) => ({
 });
 
 function Amount({ campaign, bid }: { campaign: Campaign; bid: Bid }) {
-  const { marketplace, canWrite } = useCurrent();
+  const { marketplace } = useCurrent();
+  const canWrite = useMayBid();
   const stored = major(bid.amount, marketplace.currencyExponent);
   const [text, setText] = useState(stored);
   const change = useWrite((amount: number) =>
@@ -91,7 +98,7 @@ function Amount({ campaign, bid }: { campaign: Campaign; bid: Bid }) {
 }
 
 function BidSwitch({ campaign, bid }: { campaign: Campaign; bid: Bid }) {
-  const { canWrite } = useCurrent();
+  const canWrite = useMayBid();
   const change = useWrite((isActive: boolean) =>
     call("PATCH /campaign-service/campaigns/{campaign_id}/bids/{bid_id}", { ...pathOf(campaign, bid), body: { isActive } }), paths);
   return (

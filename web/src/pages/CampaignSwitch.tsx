@@ -1,18 +1,13 @@
 import { Switch, Text, Tooltip } from "@mantine/core";
-import { call } from "../api/client";
 import { useWrite } from "../api/query";
 import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
+import { patchCampaign } from "./campaignChanges";
 
 // CampaignSwitch pauses and resumes a campaign. Auctions of every node follow within a second.
 export function CampaignSwitch({ campaign, label }: { campaign: Schemas["campaign.Campaign"]; label?: string }) {
-  const { canWrite } = useCurrent();
-  const change = useWrite(
-    (isActive: boolean) => call("PATCH /campaign-service/campaigns/{campaign_id}", {
-      path: { campaign_id: campaign.campaignId }, query: { vendor_id: campaign.vendorId }, body: { isActive },
-    }),
-    "/campaign-service/campaigns",
-  );
+  const { canWrite, vendorId } = useCurrent();
+  const change = useWrite((isActive: boolean) => patchCampaign(campaign, { isActive }, vendorId), "/campaign-service/campaigns");
   const shown = change.isPending ? change.variables : campaign.isActive;
   return (
     <>

@@ -2,12 +2,12 @@
 import { Select, SimpleGrid, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useNavigate } from "react-router";
-import { call } from "../api/client";
 import { useRead, useWrite } from "../api/query";
 import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
 import { FormDialog } from "../ui/Dialog";
 import { parseMoney } from "../ui/money";
+import { createCampaign } from "./campaignChanges";
 
 type Body = Schemas["campaign.Body"];
 
@@ -27,8 +27,7 @@ export function CreateCampaign({ opened, close }: { opened: boolean; close: () =
     "GET /catalog-search-service/catalogs/products", { query: { vendor_id: vendor, limit: 100 } },
     { enabled: opened && vendor !== "" },
   );
-  const create = useWrite((body: Body) =>
-    call("POST /campaign-service/campaigns", { query: { vendor_id: vendor }, body }), "/campaign-service/campaigns");
+  const create = useWrite((body: Body) => createCampaign(vendor, body, vendorId), "/campaign-service/campaigns");
 
   const bidMinor = parseMoney(bid, marketplace);
   const budgetMinor = parseMoney(budget, marketplace);
@@ -44,9 +43,9 @@ export function CreateCampaign({ opened, close }: { opened: boolean; close: () =
       budget: { amount: budgetMinor, type: period as "daily" },
       bids: products.map((id) => ({ target: { type: "product" as const, id }, amount: bidMinor })),
     }, {
-      onSuccess: (made) => {
+      onSuccess: (id) => {
         leave();
-        void navigate(`/campaigns/${made.campaignId}`);
+        void navigate(`/campaigns/${id}`);
       },
     });
   };
@@ -74,9 +73,9 @@ export function CreateCampaign({ opened, close }: { opened: boolean; close: () =
           error={budgetMinor === undefined ? wrong : undefined} onChange={(event) => setBudget(event.currentTarget.value)}
         />
         <Select label="Budget period" value={period} onChange={(value) => setPeriod(value ?? "daily")} allowDeselect={false}
-          data={["daily", "weekly", "monthly", "total"]} />
-        <Select label="Pacing" value={pacing} onChange={(value) => setPacing(value ?? "even")} allowDeselect={false}
-          data={[{ value: "even", label: "even over the day" }, { value: "asap", label: "as soon as possible" }]} />
+          data={vendorId ? ["daily", "weekly", "monthly"] : ["daily", "weekly", "monthly", "total"]} />
+        {!vendorId && <Select label="Pacing" value={pacing} onChange={(value) => setPacing(value ?? "even")} allowDeselect={false}
+          data={[{ value: "even", label: "even over the day" }, { value: "asap", label: "as soon as possible" }]} />}
       </SimpleGrid>
     </FormDialog>
   );

@@ -1,26 +1,24 @@
 import { Select, SimpleGrid, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { call } from "../api/client";
 import { useWrite } from "../api/query";
 import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
 import { FormDialog } from "../ui/Dialog";
 import { major, parseMoney } from "../ui/money";
+import { patchCampaign } from "./campaignChanges";
 
 type Campaign = Schemas["campaign.Campaign"];
 
 // EditCampaign changes name, budget, pacing and price rule. Only what differs is sent.
 export function EditCampaign({ campaign, close }: { campaign: Campaign; close: () => void }) {
-  const { marketplace } = useCurrent();
+  const { marketplace, vendorId } = useCurrent();
   const before = campaign.budget ? major(campaign.budget.amount, marketplace.currencyExponent) : "";
   const [name, setName] = useState(campaign.name);
   const [budget, setBudget] = useState(before);
   const [period, setPeriod] = useState(campaign.budget?.type ?? "daily");
   const [pacing, setPacing] = useState<string>(campaign.pacing ?? "even");
   const [rule, setRule] = useState(campaign.priceRule);
-  const change = useWrite((body: Schemas["campaign.PatchBody"]) => call("PATCH /campaign-service/campaigns/{campaign_id}", {
-    path: { campaign_id: campaign.campaignId }, query: { vendor_id: campaign.vendorId }, body,
-  }), "/campaign-service/campaigns");
+  const change = useWrite((body: Schemas["campaign.PatchBody"]) => patchCampaign(campaign, body, vendorId), "/campaign-service/campaigns");
   const amount = parseMoney(budget, marketplace);
   const wrong = budget !== "" && amount === undefined;
 
@@ -46,11 +44,11 @@ export function EditCampaign({ campaign, close }: { campaign: Campaign; close: (
           onChange={(event) => setBudget(event.currentTarget.value)}
         />
         <Select label="Budget period" value={period} onChange={(value) => setPeriod(value ?? period)} allowDeselect={false}
-          data={["daily", "weekly", "monthly", "total"]} />
-        <Select label="Pacing" value={pacing} onChange={(value) => setPacing(value ?? pacing)} allowDeselect={false}
-          data={[{ value: "even", label: "even" }, { value: "asap", label: "as soon as possible" }]} />
-        <Select label="Price rule" value={rule} onChange={(value) => setRule(value ?? rule)} allowDeselect={false}
-          data={[{ value: "second", label: "second price" }, { value: "first", label: "first price" }]} />
+          data={vendorId ? ["daily", "weekly", "monthly"] : ["daily", "weekly", "monthly", "total"]} />
+        {!vendorId && <Select label="Pacing" value={pacing} onChange={(value) => setPacing(value ?? pacing)} allowDeselect={false}
+          data={[{ value: "even", label: "even" }, { value: "asap", label: "as soon as possible" }]} />}
+        {!vendorId && <Select label="Price rule" value={rule} onChange={(value) => setRule(value ?? rule)} allowDeselect={false}
+          data={[{ value: "second", label: "second price" }, { value: "first", label: "first price" }]} />}
       </SimpleGrid>
     </FormDialog>
   );

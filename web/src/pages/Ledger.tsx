@@ -1,7 +1,7 @@
-// The ledger of an account: every line that changed its balance beside the charges of ads.
-import { Group, Stack, Text, Title } from "@mantine/core";
-import { ApiError } from "../api/client";
+// The ledger of a wallet: every line that changed its balance beside the charges of ads.
+import { Stack, Text, Title } from "@mantine/core";
 import { useRead } from "../api/query";
+import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
 import { wordOf } from "../ui/Badges";
 import { DataTable, useCursor } from "../ui/DataTable";
@@ -10,20 +10,19 @@ import { formatMoney } from "../ui/money";
 import { Empty } from "../ui/States";
 import { dayOf, Time } from "../ui/time";
 
-export function Ledger({ account }: { account: string }) {
+export function Ledger({ wallet }: { wallet: Schemas["billing.Wallet"] }) {
   const { marketplace } = useCurrent();
   const cursor = useCursor();
-  const path = { account_id: account };
+  const path = { account_id: wallet.walletId };
   const figures = useRead("GET /billing-service/ledger/accounts/{account_id}", { path });
   const range = { start_date: dayOf(marketplace.timeZone, -364), end_date: dayOf(marketplace.timeZone) };
   const entries = useRead(
     "GET /billing-service/ledger/accounts/{account_id}/entries", { path, query: { ...range, limit: 20, next_page: cursor.page } },
     { keep: true },
   );
-  if (figures.error instanceof ApiError && (figures.error.status === 404 || figures.error.status === 403)) return null;
   return (
     <Stack gap="xs">
-      <Group><Title order={2} size="h4">Ledger</Title></Group>
+      <Title order={2} size="h4">Ledger of the wallet {wallet.name}</Title>
       {figures.data && (
         <Figures of={[
           { label: "Balance", value: formatMoney(figures.data.balance, marketplace) },

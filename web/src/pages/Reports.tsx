@@ -47,8 +47,10 @@ export default function Reports() {
         <Select
           label="Group by" value={grouping} onChange={(value) => setGrouping(value ?? "day")} allowDeselect={false} w={150}
           data={[
-            { value: "day", label: "Day" }, { value: "campaign", label: "Campaign" }, { value: "product", label: "Product" },
-            ...(vendorId ? [] : [{ value: "vendor", label: "Vendor" }]),
+            { value: "day", label: "Day" },
+            ...(vendorId ? [] : [
+              { value: "campaign", label: "Campaign" }, { value: "product", label: "Product" }, { value: "vendor", label: "Vendor" },
+            ]),
           ]}
         />
       </Group>

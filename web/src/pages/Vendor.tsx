@@ -61,7 +61,7 @@ export default function VendorPage() {
           ]}
         />
       </Stack>
-      <Ledger account={id} />
+      {!vendorId && wallets.data?.wallets.map((wallet) => <Ledger key={wallet.walletId} wallet={wallet} />)}
     </Page>
   );
 }

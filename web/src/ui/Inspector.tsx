@@ -1,5 +1,5 @@
 // The auction inspector: every bid of an auction with its outcome, its reason and its numbers.
-import { Alert, Button, Group, Paper, Stack, Tabs, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Paper, Stack, Tabs, Text, Title } from "@mantine/core";
 import { useState } from "react";
 import { Link } from "react-router";
 import type { Schemas } from "../api/schema";
@@ -102,7 +102,7 @@ function CandidateRow({ candidate, currency }: { candidate: Candidate; currency:
           <Text fw={600}>{won ? `Rank ${candidate.rank}` : text?.short}</Text>
           <Text size="sm" style={{ overflowWrap: "anywhere" }}>{candidate.type} {candidate.id}</Text>
           {candidate.campaignId
-            ? <Text size="sm" component={Link} to={`/campaigns/${candidate.campaignId}`} td="underline">campaign</Text>
+            ? <Anchor size="sm" component={Link} to={`/campaigns/${candidate.campaignId}`}>campaign</Anchor>
             : <Text size="sm" c="dimmed">external demand {candidate.demandSource}</Text>}
         </Group>
         <Group gap="md">
@@ -129,4 +129,5 @@ function CandidateRow({ candidate, currency }: { candidate: Candidate; currency:
   );
 }
 
-export const perWhat: Record<string, string> = { CPC: "per click", CPM: "per 1,000 impressions", CPA: "per purchase" };
+// A bid of CPM is for 1,000 impressions, but the price of an explanation is that of the one interaction which is charged.
+const perWhat: Record<string, string> = { CPC: "per click", CPM: "per impression", CPA: "per purchase" };
