@@ -87,10 +87,14 @@ const (
 	TooManyRequests
 	InternalServerError
 	ServiceUnavailable
+	NotSignedIn
+	WrongCredentials
+	ForbiddenRole
+	CrossOrigin
 )
 
 // Codes is the number of codes, OK included: the size of an array indexed by Code.
-const Codes = int(ServiceUnavailable) + 1
+const Codes = int(CrossOrigin) + 1
 
 type row struct {
 	errCode string
@@ -177,4 +181,8 @@ var table = [Codes]row{
 	TooManyRequests:                {"too_many_requests", 429, "the rate limit of this key is used up"},
 	InternalServerError:            {"internal_server_error", 500, "an internal error occurred"},
 	ServiceUnavailable:             {"service_unavailable", 503, "the service cannot answer now; repeat the request"},
+	NotSignedIn:                    {"not_signed_in", 401, "sign in to the console: there is no login session, or it has ended"},
+	WrongCredentials:               {"wrong_credentials", 401, "the e-mail address, the password or the link is wrong"},
+	ForbiddenRole:                  {"forbidden_role", 403, "the role of the signed-in user does not allow this operation"},
+	CrossOrigin:                    {"cross_origin_request", 403, "a page of another origin must not change anything here"},
 }

@@ -56,6 +56,7 @@ type Config struct {
 	Server     Server
 	Auction    Auction
 	Management Management
+	Admin      Admin
 	Peer       Peer
 	Memory     Memory
 	CORS       CORS
@@ -101,6 +102,12 @@ type Management struct {
 	CORSOrigins    []string `help:"Origins that may call /public/v1 from a browser; none by default, because management keys do not belong into browsers." placeholder:"ORIGIN,…"`
 	ConnectionsMax int      `help:"Maximum number of open connections of the management listener; 0: derived from the limits of open files and memory. At the limit, connections without a valid key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
 	AgencyAreas    []string `help:"Additional names under which the campaigns of agencies are served, beside agency and toppie: /public/v1/NAME/campaigns." placeholder:"NAME,…"`
+}
+
+// Admin is the first admin of the console, for machines on which nobody can open the link that the first start prints.
+type Admin struct {
+	Email        string `help:"E-mail address of the first admin of the console; empty: the first start prints a link that makes one. It counts only until there is an admin." placeholder:"ADDRESS"`
+	PasswordFile string `help:"File whose first line is the password of that admin, 12 to 256 characters." placeholder:"FILE"`
 }
 
 // CORS holds the settings of the parts of the interface that browsers call by design: /v2 and the vendor dialog.

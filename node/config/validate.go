@@ -43,6 +43,7 @@ func (c Config) faults() []*Fault {
 	c.checkBlob(add)
 	c.checkConnectors(add)
 	c.checkMail(add)
+	c.checkAdmin(add)
 	if c.Raft.TrailingLogs < 2*c.Raft.SnapshotThreshold {
 		add("raft.trailing_logs", "%d is less than twice raft.snapshot_threshold (%d): a slow follower would need a snapshot each time",
 			c.Raft.TrailingLogs, c.Raft.SnapshotThreshold)
@@ -170,6 +171,15 @@ func (c Config) checkMail(add func(key, problem string, args ...any)) {
 	}
 	if c.SMTP.TLS == "none" && c.SMTP.Password != "" {
 		add("smtp.tls", "none would send the password in clear")
+	}
+}
+
+func (c Config) checkAdmin(add func(key, problem string, args ...any)) {
+	if (c.Admin.Email == "") != (c.Admin.PasswordFile == "") {
+		add("admin.email", "is needed together with admin.password_file")
+	}
+	if a, err := mail.ParseAddress(c.Admin.Email); c.Admin.Email != "" && (err != nil || a.Address != c.Admin.Email) {
+		add("admin.email", "%q is not an e-mail address", c.Admin.Email)
 	}
 }
 

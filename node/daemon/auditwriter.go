@@ -208,8 +208,8 @@ func (a *auditWriter) length() (n int) {
 	return n
 }
 
-// pruneAudit deletes the oldest entries of audit logs that are longer than store.AuditMax, while this node leads the
-// meta group.
+// pruneAudit deletes the oldest entries of audit logs that are longer than store.AuditMax, and ended login sessions, while
+// this node leads the meta group.
 func (n *node) pruneAudit(ctx context.Context, leads func() bool) {
 	ticker := time.NewTicker(auditPruneInterval)
 	defer ticker.Stop()
@@ -225,6 +225,11 @@ func (n *node) pruneAudit(ctx context.Context, leads func() bool) {
 			}
 			if _, err := n.store.Tenant(m).PruneAudit(ctx, store.AuditMax); err != nil && ctx.Err() == nil {
 				n.log.Warn("audit_log_prune_failed", slog.Int("marketplace", int(m)), slog.Any("err", err))
+			}
+		}
+		if leads() {
+			if _, err := n.store.People().PruneLogins(ctx); err != nil && ctx.Err() == nil {
+				n.log.Warn("login_session_prune_failed", slog.Any("err", err))
 			}
 		}
 	}

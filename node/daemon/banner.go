@@ -12,6 +12,7 @@ type banner struct {
 	dataDir    string
 	auctionURL string
 	manageURL  string
+	consoleURL string     // The console, or the link that makes its first admin.
 	keys       *FirstKeys // The keys of a new cluster; nil on every later start.
 	keysFile   string
 	demoKey    string // The auction key of the demo's shoppers; empty without a demo.
@@ -23,6 +24,7 @@ func (b banner) write(out io.Writer) {
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	line("gavel %s is ready, data in %s", b.version, b.dataDir)
 	line("  auctions and events  %s/v2/auctions", b.auctionURL)
+	line("  console              %s", b.consoleURL)
 	line("  management API       %s/docs", b.manageURL)
 	line("  metrics              %s/metrics", b.manageURL)
 	switch {

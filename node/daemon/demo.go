@@ -37,7 +37,10 @@ func (n *node) demo(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	b := n.banner()
+	b, err := n.banner()
+	if err != nil {
+		return err
+	}
 	b.demoKey, b.next = key, ""
 	b.write(o.Out)
 	n.screen.release()

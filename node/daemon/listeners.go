@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (n *node) openListeners(ctx context.Context) error {
 	if err := n.startup.shutdown(ctx); err != nil {
 		return err
 	}
-	if err := n.openManagement(); err != nil {
+	if err := n.openManagement(ctx); err != nil {
 		return err
 	}
 	n.useHugePages()
@@ -155,9 +156,13 @@ func (n *node) openAuctions() {
 	n.push("auction listener", server.Shutdown)
 }
 
-func (n *node) openManagement() error {
+func (n *node) openManagement(ctx context.Context) error {
 	n.auditLog = newAuditWriter(n.store, n.log)
 	n.push("audit log", func(ctx context.Context) error { n.auditLog.close(ctx); return nil })
+	people, err := n.openConsole(ctx)
+	if err != nil {
+		return err
+	}
 	management, err := manage.New(manage.Config{
 		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AuctionURL: n.cfg.AuctionURL(n.auctions.Addr().String()),
 		AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
@@ -167,7 +172,7 @@ func (n *node) openManagement() error {
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 		Connections: n.resources.shares.ManageConns,
 	}, manage.Deps{
-		Core: n.core, Bodies: n.resources.bodies, Keys: n.publisher.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.answerReadyz, Draining: n.stopping.Load, Notes: n.notes, Now: time.Now, Log: n.log,
+		Core: n.core, Bodies: n.resources.bodies, Keys: n.publisher.keys, Console: people, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.answerReadyz, Draining: n.stopping.Load, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
 		Audit:  n.auditLog.add,
 		Tenant: n.store.Tenant,
@@ -209,7 +214,10 @@ func (n *node) serve(ctx context.Context, o Options) error {
 	if o.Demo != nil {
 		return n.demo(ctx, o)
 	}
-	b := n.banner()
+	b, err := n.banner()
+	if err != nil {
+		return err
+	}
 	if n.firstKeys != nil && n.cfg.KeysFile == "" {
 		b.next = firstVendor(b.manageURL, n.firstKeys.Management)
 	}
@@ -218,12 +226,14 @@ func (n *node) serve(ctx context.Context, o Options) error {
 	return n.waitForEnd(ctx)
 }
 
-func (n *node) banner() banner {
+func (n *node) banner() (banner, error) {
 	b := banner{version: n.version, dataDir: n.cfg.DataDir, keys: n.firstKeys, keysFile: n.cfg.KeysFile}
 	b.auctionURL = config.LocalURL(n.auctions.Addr().String())
 	b.manageURL = config.LocalURL(n.manage.Addr().String())
 	b.next = "gavel health " + b.manageURL
-	return b
+	setup, err := n.console.SetupLink()
+	b.consoleURL = cmp.Or(setup, n.cfg.PublicURL(n.manage.Addr().String())+"/")
+	return b, err
 }
 
 func (n *node) waitForEnd(ctx context.Context) error {

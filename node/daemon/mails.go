@@ -25,7 +25,7 @@ func (n *node) mailQueue() (jobs.Worker, bool) {
 		err := sender.Send(ctx, delivery.Mail{
 			ID: fmt.Sprintf("%s.%d@gavel", i.ID, i.Mail.QueuedMillis), To: i.Email, Subject: "Invitation to " + shop,
 			Text: fmt.Sprintf("You are invited to work for %s at %s.\n\nOpen this address to accept; it works once, until %s:\n\n%s\n",
-				i.VendorID, shop, time.UnixMilli(i.ExpiresMillis).UTC().Format(time.RFC1123), public+store.AcceptPath+i.Token),
+				i.VendorID, shop, time.UnixMilli(i.ExpiresMillis).UTC().Format(time.RFC1123), public+store.AcceptPath+i.AcceptToken()),
 		})
 		n.mailCounts.count(i.Mail.Attempts, err)
 		return delivery.PermanentMail(err), err

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/metrics"
@@ -38,6 +39,7 @@ type node struct {
 	log         *slog.Logger
 	screen      *screen // nil without a terminal.
 	version     string
+	demoMarket  bool // The market is the demo's.
 	resources   resources
 	topology    ids.Topology
 	publisher   *publisher
@@ -64,7 +66,8 @@ type node struct {
 	mailCounts  mailCounts
 	failed      chan error // Receives the error of a listener that ended without being stopped.
 	started     []closer
-	auditLog    *auditWriter // nil until the management listener is open.
+	auditLog    *auditWriter     // nil until the management listener is open.
+	console     *console.Service // nil until the management listener is open.
 }
 
 // start builds a node from the disk upwards: a listener serves only when everything behind it is ready. The ports are
@@ -72,7 +75,7 @@ type node struct {
 // peers do; and a cluster shows its first keys once, so a start must not fail on a taken port after that. When a start
 // fails, start returns the node too, so that the caller stops the parts that were started.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, screen *screen) (*node, error) {
-	n := &node{cfg: cfg, log: log, screen: screen, version: o.Version, failed: make(chan error, 3)} // One for each listener and the socket.
+	n := &node{cfg: cfg, log: log, screen: screen, version: o.Version, demoMarket: o.Demo != nil, failed: make(chan error, 3)} // One for each listener and the socket.
 	for _, step := range []func(context.Context) error{
 		n.deriveLimits, n.bindListeners, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
 	} {

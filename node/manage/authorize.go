@@ -12,12 +12,18 @@ import (
 // authorized is who sent a request, and whether it may go on.
 type authorized struct {
 	auth.Result
-	vendor string // The vendor of a dialog's token; ID is then the key that requested the token. Empty for a key.
+	// vendor is the vendor of a dialog's token, whose ID is then the key that requested the token, or that of a user with a vendor
+	// role; empty for a key.
+	vendor string
+	user   *store.ConsoleUser // Who is signed in; nil for a key or a token.
 }
 
 // authorize checks the key and the rate limit of a request, in this order, and sets the rate limit headers. A request without a
 // valid key counts against its address, so that guessing is slowed down whatever is guessed.
 func (s *Server) authorize(h http.Header, r *http.Request) (authorized, apierr.Code) {
+	if s.routes.of(r).session != nil {
+		return s.authorizeSession(h, r)
+	}
 	now := s.deps.Now()
 	client := clientKey{address: s.proxies.client(r)}
 	who := s.identify(r, now)
@@ -62,7 +68,7 @@ func (s *Server) identify(r *http.Request, now time.Time) authorized {
 	if !good || !s.deps.Keys.Valid(t.Key, auth.Management, t.Marketplace, now) {
 		return authorized{Result: v}
 	}
-	who := authorized{auth.Result{Marketplace: t.Marketplace, ID: t.Key}, t.Vendor}
+	who := authorized{Result: auth.Result{Marketplace: t.Marketplace, ID: t.Key}, vendor: t.Vendor}
 	if !rt.takesToken(t.Vendor, r) {
 		who.Code = apierr.ForbiddenAPIKey
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/serving"
 )
@@ -37,6 +38,8 @@ func (s *Server) setCORS(h http.Header, r *http.Request, rt *route) {
 	switch {
 	case rt == nil && strings.HasPrefix(r.URL.Path, campaign.DialogBase), rt != nil && rt.dialog:
 		rules = s.cors.dialog
+	case rt != nil && rt.session != nil, strings.HasPrefix(r.URL.Path, console.Base+"/"):
+		return // The console's own pages alone call it.
 	case rt == nil && !strings.HasPrefix(r.URL.Path, publicV1):
 		// A page that mistypes a path of /v2 has to be able to read the error.
 		h.Set("Access-Control-Allow-Origin", "*")

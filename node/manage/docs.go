@@ -38,7 +38,7 @@ func (s *Server) mountDocs() error {
 		pattern, file string
 		data          any
 	}
-	all := []rendered{{"GET /{$}", "index.html", s.config}, {"GET /docs/errors", "errors.html", errorGroups()}}
+	all := []rendered{{"GET /docs/errors", "errors.html", errorGroups()}}
 	if s.config.Runbook != "" {
 		all = append(all, rendered{"GET /docs/runbook", "runbook.html", s.config.Runbook})
 	}

@@ -100,7 +100,9 @@ func (s *Server) identifyRepeats(r *http.Request, text string, body []byte) (ide
 	caller := resource.CallerOf(r.Context())
 	name := caller.KeyID + caller.Vendor // All ids of keys have the same length, so the text is unambiguous.
 	own := ""
-	if caller.Vendor == "" { // The tokens of vendors change, and their operations answer no secrets.
+	if caller.UserID != "" {
+		name, own = caller.Name()+"/"+caller.Vendor, s.deps.Console.Secret(r)
+	} else if caller.Vendor == "" { // The tokens of vendors change, and their operations answer no secrets.
 		own = r.Header.Get("Authorization")
 		own = own[strings.LastIndex(own, " ")+1:]
 	}

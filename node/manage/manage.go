@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/admin"
@@ -57,9 +58,11 @@ type Config struct {
 
 // Deps are the parts of the node behind this listener.
 type Deps struct {
-	Core  *serving.Core // Serves /v2 and /healthz.
-	Keys  *auth.Table
-	Blobs blob.Store
+	Core *serving.Core // Serves /v2 and /healthz.
+	Keys *auth.Table
+	// Console signs people in and says what they may call.
+	Console *console.Service
+	Blobs   blob.Store
 	// Networks are the connected ad networks, and ReportJob applies their reports.
 	Networks  []string
 	ReportJob func(ctx context.Context, marketplace uint16, job ids.UUID, r jobs.OffsiteReport) (store.Job, error)
@@ -152,7 +155,7 @@ func New(c Config, d Deps) (*Server, error) {
 	if err := s.routes.applyDescription(s.api.OpenAPI()); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return s, s.mountConsole()
 }
 
 // mountAgencies mounts the campaigns of agencies under the two fixed names and the configured ones.

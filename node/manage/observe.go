@@ -28,7 +28,8 @@ func (s *Server) serveChange(a *bufferedResponse, r *http.Request) {
 	}
 	caller := resource.CallerOf(r.Context())
 	record := store.NewAuditRequest(caller.Marketplace, store.AuditEntry{
-		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, Operation: rt.operation, Method: r.Method, Path: r.URL.RequestURI(),
+		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, UserID: caller.UserID, UserEmail: caller.UserEmail,
+		Operation: rt.operation, Method: r.Method, Path: r.URL.RequestURI(),
 		RequestID: r.Header.Get(requestIDHeader), Before: redact(before),
 	})
 	s.serveAudited(a, r.WithContext(store.WithAudit(r.Context(), record)), record)

@@ -2,12 +2,15 @@ package manage
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/manage/audience"
 	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/resource"
@@ -37,6 +40,7 @@ type route struct {
 	streams    bool                  // True if its handler reads the body itself, because it is large and not JSON.
 	item       bool                  // True if the path names one resource and not a list.
 	credential string                // The required credential, by the name of the security scheme; empty means none.
+	session    *console.Rule         // Set for a route of the console, which takes login sessions and no keys.
 	vendor     *resource.VendorScope // How a vendor's token is bound to its vendor; nil means that tokens are refused.
 }
 
@@ -51,12 +55,26 @@ func newRoutes() *routes { return &routes{http.NewServeMux(), map[string]*route{
 
 // HandleFunc adds a route. It panics when the pattern conflicts with another one, as the mux does.
 func (t *routes) HandleFunc(pattern string, serve func(http.ResponseWriter, *http.Request)) {
-	t.mux.HandleFunc(pattern, func(http.ResponseWriter, *http.Request) {})
 	method, path, _ := strings.Cut(pattern, " ")
-	t.byPattern[pattern] = &route{
+	t.add(&route{
 		pattern: pattern, method: method, path: path, serve: serve, item: strings.Contains(path, "{"),
 		api: strings.HasPrefix(path, publicV1), dialog: strings.HasPrefix(path, campaign.DialogBase), catalog: strings.HasPrefix(path, catalogPaths),
+	})
+}
+
+// add adds a route that is complete.
+func (t *routes) add(rt *route) {
+	t.mux.HandleFunc(rt.pattern, func(http.ResponseWriter, *http.Request) {})
+	t.byPattern[rt.pattern] = rt
+}
+
+// all returns all routes in the order of their patterns.
+func (t *routes) all() []*route {
+	all := make([]*route, 0, len(t.byPattern))
+	for _, pattern := range slices.Sorted(maps.Keys(t.byPattern)) {
+		all = append(all, t.byPattern[pattern])
 	}
+	return all
 }
 
 // Handle adds a route.

@@ -140,7 +140,11 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if caller.vendor != "" && !namesOnlyVendor(caller.vendor, body) {
-		s.refuse(w, apierr.ForbiddenAPIKey, "")
+		code = apierr.ForbiddenAPIKey
+		if caller.user != nil {
+			code = apierr.ForbiddenRole
+		}
+		s.refuse(w, code, "")
 		return
 	}
 	a := newBufferedResponse()

@@ -264,7 +264,11 @@ func TestPages(t *testing.T) {
 			t.Errorf("GET %s: %d %s", path, rec.Code, rec.Header().Get("Content-Type"))
 		}
 		csp := rec.Header().Get("Content-Security-Policy")
-		if !strings.HasPrefix(csp, "default-src 'none';") || strings.Contains(csp, "unsafe") {
+		strict := strings.HasPrefix(csp, "default-src 'none';") && !strings.Contains(csp, "unsafe")
+		if path == "/" { // The console's pages; node/console tests their policy.
+			strict = strings.HasPrefix(csp, "default-src 'self';")
+		}
+		if !strict {
 			t.Errorf("GET %s: policy %q", path, csp)
 		}
 		body := rec.Body.String()
@@ -277,9 +281,6 @@ func TestPages(t *testing.T) {
 	}
 	if body := call(w, "GET", "/docs/runbook", "", "").Body.String(); !strings.Contains(body, "# Runbook\n\nWait for &lt;NODE&gt;.\n") {
 		t.Errorf("the runbook is served as %s", body)
-	}
-	if body := call(w, "GET", "/", "", "").Body.String(); !strings.Contains(body, `href="/docs/runbook"`) {
-		t.Error("the first page has no link to the runbook")
 	}
 	page := call(w, "GET", "/docs/errors", "", "").Body.String()
 	for _, o := range operations(t, w) { // The API reference links to the statuses of every operation.

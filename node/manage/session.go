@@ -28,7 +28,12 @@ type tokenKey struct{}
 
 // open begins the session of an authorized request. Only GET and HEAD may ask for local reads.
 func (s *Server) open(r *http.Request, v authorized) (context.Context, apierr.Code, string) {
-	caller := resource.Caller{Marketplace: v.Marketplace, KeyID: v.ID.String(), Vendor: v.vendor, Background: s.deps.Background}
+	caller := resource.Caller{Marketplace: v.Marketplace, Vendor: v.vendor, Background: s.deps.Background}
+	if v.user == nil {
+		caller.KeyID = v.ID.String()
+	} else {
+		caller.UserID, caller.UserEmail = v.user.ID.String(), v.user.Email
+	}
 	if s.deps.Open == nil {
 		caller.Tenant = s.deps.Tenant(v.Marketplace)
 		return resource.WithCaller(r.Context(), caller), apierr.OK, ""

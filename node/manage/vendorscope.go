@@ -28,9 +28,11 @@ func (rt *route) takesKey(marketplace uint16) bool {
 // takesToken reports whether a vendor's token may call the route as r does: the route accepts tokens, and no path value or query
 // parameter names another vendor. The body is checked when it has been read, by bodyOfVendor.
 func (rt *route) takesToken(vendor string, r *http.Request) bool {
-	if rt.vendor == nil || rt.vendor.Path != "" && r.PathValue(rt.vendor.Path) != vendor {
-		return false
-	}
+	return rt.vendor != nil && (rt.vendor.Path == "" || r.PathValue(rt.vendor.Path) == vendor) && namesInQuery(r, vendor)
+}
+
+// namesInQuery reports whether the query of a request names no vendor but this one.
+func namesInQuery(r *http.Request, vendor string) bool {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return false // A part that parsers skip could name a vendor.

@@ -20,7 +20,9 @@ const (
 type AuditEntry struct {
 	ID        ids.UUID
 	Millis    int64
-	KeyID     string
+	KeyID     string // The API key that requested the change; empty for a person.
+	UserID    string `json:",omitempty"` // The console user who made the change; empty for a key.
+	UserEmail string `json:",omitempty"` // Of that user at the time.
 	Operation string
 	Method    string
 	Path      string          // With its query.

@@ -173,7 +173,7 @@ func (e *AuditEntry) assignID() {
 func (e *AuditEntry) truncate() {
 	e.Path = truncated(e.Path, AuditPathMax)
 	e.RequestID = truncated(e.RequestID, auditRequestMax)
-	for _, word := range []*string{&e.KeyID, &e.Operation, &e.Method} {
+	for _, word := range []*string{&e.KeyID, &e.UserID, &e.UserEmail, &e.Operation, &e.Method} {
 		*word = truncated(*word, auditFieldMax)
 	}
 	for _, part := range []*json.RawMessage{&e.Before, &e.After} {

@@ -36,6 +36,7 @@ type Invitation struct {
 	Invite
 	Token         string // The secret in the link. Its holder can accept the invitation.
 	Accepted      bool
+	Joined        bool `json:",omitempty"` // The link was used, so it does not work again.
 	ExpiresMillis int64
 	CreatedMillis int64
 	UpdatedMillis int64

@@ -10,7 +10,7 @@ import (
 
 // AcceptPath is the console's page for the links of invitations. The token follows as the fragment, which browsers send to no
 // server and in no Referer header.
-const AcceptPath = "/console/invitations/accept#"
+const AcceptPath = "/console/invitation#token="
 
 // Bounds of the emails of invitations.
 const (

@@ -131,6 +131,9 @@ const (
 	RecordSegmentIndex
 	RecordMarketplace // The highest assigned ordinal of a marketplace.
 	RecordAnswer      // The sealed answer to a request with an Idempotency-Key.
+	RecordConsoleUser
+	RecordConsoleUserIndex
+	RecordLoginSession // The key is the hash of the cookie's secret.
 )
 
 // The kinds that all plain resources share: those which only the management API reads. The id of a record begins with the

@@ -23,7 +23,9 @@ func RegisterAuditLog(api huma.API) {
 type AuditEntry struct {
 	ID        string          `json:"id" format:"uuid"`
 	At        resource.Time   `json:"at"`
-	KeyID     string          `json:"keyId" doc:"The API key that requested the change."`
+	KeyID     string          `json:"keyId" doc:"The API key that requested the change; empty for a user of the console."`
+	UserID    string          `json:"userId,omitempty" doc:"The user of the console who made the change."`
+	UserEmail string          `json:"userEmail,omitempty" doc:"The address of that user at the time."`
 	Operation string          `json:"operation" doc:"The operation's id in this description."`
 	Method    string          `json:"method"`
 	Path      string          `json:"path" doc:"Path with its query; cut after 2 KiB."`
@@ -64,7 +66,7 @@ func listAuditEntries(ctx context.Context, in *auditListInput) (*auditListOutput
 	for i := range page {
 		e := &page[i]
 		all[i] = AuditEntry{
-			ID: e.ID.String(), At: resource.Time(e.Millis), KeyID: e.KeyID, Operation: e.Operation, Method: e.Method, Path: e.Path,
+			ID: e.ID.String(), At: resource.Time(e.Millis), KeyID: e.KeyID, UserID: e.UserID, UserEmail: e.UserEmail, Operation: e.Operation, Method: e.Method, Path: e.Path,
 			Status: e.Status, RequestID: e.RequestID, Before: e.Before, After: e.After,
 		}
 	}

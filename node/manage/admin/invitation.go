@@ -183,7 +183,7 @@ func (s invitationService) answers(all []store.Invitation) []Invitation {
 	for i := range all {
 		x := &all[i]
 		out[i] = Invitation{
-			x.ID.String(), x.VendorID, x.Email, x.Role, string(x.Status(now)), s.publicURL + store.AcceptPath + x.Token,
+			x.ID.String(), x.VendorID, x.Email, x.Role, string(x.Status(now)), s.publicURL + store.AcceptPath + x.AcceptToken(),
 			resource.Time(x.ExpiresMillis), resource.Time(x.CreatedMillis), resource.Time(x.UpdatedMillis),
 			mailOf(x.Mail),
 		}

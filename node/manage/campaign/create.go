@@ -144,8 +144,8 @@ func walletOf(ctx context.Context, vendorID, walletID string) (ids.UUID, error) 
 	return ids.UUID{}, resource.Refuse(apierr.ResourceNotFound, "walletId is not a wallet of the vendor")
 }
 
-// updatedBy names the key that set the status.
-func updatedBy(ctx context.Context) string { return "key:" + resource.CallerOf(ctx).KeyID }
+// updatedBy names the key or the user of the console that set the status.
+func updatedBy(ctx context.Context) string { return resource.CallerOf(ctx).Name() }
 
 func isTrue(b *bool, absent bool) bool {
 	if b == nil {

@@ -4,6 +4,7 @@
 package managetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage"
@@ -42,8 +44,10 @@ const PublicURL = "http://gavel.test"
 type Environment struct {
 	*manage.Server
 	Store *store.Store
-	Keys  map[string]string // By name: management, auction, other, suspended, expired; tokens for vendor nobody: modal, other-modal …
-	Blobs blob.Store
+	// Console is the console's service of the listener that was built last.
+	Console *console.Service
+	Keys    map[string]string // By name: management, auction, other, suspended, expired; tokens for vendor nobody: modal, other-modal …
+	Blobs   blob.Store
 	// Bodies is the budget of bodies: 36 MiB for each marketplace, enough for one body of 8 MiB and its parsed values.
 	Bodies *limits.Bytes
 	// Offsite does the jobs of ad networks. The network meta is the sandbox; tests may add connectors before they use them.
@@ -116,7 +120,7 @@ func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Lev
 		ExternalCampaign: func(uint16, []byte) ids.UUID { return ids.UUID{} },
 		Log:              slog.New(slog.NewTextHandler(&w.log, nil)), Node: 1, Epoch: 1, PublicURL: PublicURL,
 	})
-	c.PublicURL, c.AuctionURL, c.Version = PublicURL, PublicURL+":8080", "test"
+	c.PublicURL, c.AuctionURL, c.Version = cmp.Or(c.PublicURL, PublicURL), PublicURL+":8080", "test"
 	files, err := blob.OpenLocal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -146,21 +150,29 @@ func (w *Environment) NodeOn(t testing.TB, groups store.Groups) *manage.Server {
 
 func (w *Environment) listener(t testing.TB, s *store.Store) *manage.Server {
 	t.Helper()
+	audit := func(m uint16, e store.AuditEntry) {
+		if to := w.auditTo.Load(); to != nil {
+			(*to)(m, e)
+			return
+		}
+		err := s.Tenant(m).Audit(context.Background(), []store.AuditEntry{e})
+		if err != nil && !errors.Is(err, store.ErrUnavailable) { // A node repeats it until there is a leader.
+			panic(err)
+		}
+	}
+	people, err := console.New(console.Config{PublicURL: w.config.PublicURL, Version: w.config.Version}, console.Deps{
+		Store: s, Now: w.Now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Audit: audit,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Console = people
 	server, err := manage.New(w.config, manage.Deps{
-		Bodies: w.Bodies,
-		Core:   w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), ReportJob: w.reportJob,
+		Bodies: w.Bodies, Console: people,
+		Core: w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), ReportJob: w.reportJob,
 		Now: w.Now, Ready: func() string { return "" }, Background: w.background,
-		Tenant: s.Tenant,
-		Audit: func(m uint16, e store.AuditEntry) {
-			if to := w.auditTo.Load(); to != nil {
-				(*to)(m, e)
-				return
-			}
-			err := s.Tenant(m).Audit(context.Background(), []store.AuditEntry{e})
-			if err != nil && !errors.Is(err, store.ErrUnavailable) { // A node repeats it until there is a leader.
-				panic(err)
-			}
-		},
+		Tenant:  s.Tenant,
+		Audit:   audit,
 		Count:   func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
 		// A request that reaches the operator's handler is answered 404 without an error object.

@@ -258,7 +258,7 @@ var changing = []struct {
 	{"jwt", regexp.MustCompile(`"authToken": "([\w.-]+)"`)},
 	{"keyid", regexp.MustCompile(`"keyId": "(\w{8})"`)},
 	{"key-id", regexp.MustCompile(`key:(\w{8})\b`)},
-	{"token", regexp.MustCompile(`/accept#(\w{26})"`)},
+	{"token", regexp.MustCompile(`#token=[^.]*\.(\w{26})"`)},
 	{"address", regexp.MustCompile(`\ba[0-9a-f]{4}-[a-z2-7]{26}`)},
 	{"policy", regexp.MustCompile(`(?:"policy": "|policy=)([\w-]+)`)},
 	{"signature", regexp.MustCompile(`(?:signature": "|signature=)([0-9a-f]{64})`)},

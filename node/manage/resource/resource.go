@@ -29,11 +29,21 @@ import (
 // nothing of another marketplace can be named through it.
 type Caller struct {
 	Marketplace uint16
-	KeyID       string
-	Vendor      string // The vendor of a dialog's token, which KeyID requested; empty for a key.
+	KeyID       string // Empty for a user of the console, whom UserID and UserEmail name.
+	UserID      string
+	UserEmail   string
+	Vendor      string // The vendor of a dialog's token, which KeyID requested, or of a user with a vendor role; empty for a key.
 	Tenant      store.Tenant
 	// Background schedules operations that may take long; if nil, they run at once.
 	Background *limits.Scheduler
+}
+
+// Name names the caller in what is stored: key:ID or user:ID.
+func (c Caller) Name() string {
+	if c.UserID != "" {
+		return "user:" + c.UserID
+	}
+	return "key:" + c.KeyID
 }
 
 type callerKey struct{}

@@ -1,0 +1,142 @@
+// Package console is the service behind the web console: it serves the pages, signs people in, and decides what a role may do. The
+// pages use the operations of /public/v1, which the management listener mounts a second time below /console/api/v1 and lets in by
+// Identify; a cookie opens nothing else. DESIGN.md has the reasons.
+package console
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/login"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Base is the path below which everything of the console lies.
+const Base = "/console"
+
+// Paths of the pages that links lead to. The token follows as the fragment, which browsers send to no server, so it is in no log.
+const setupPage = Base + "/setup#token="
+
+// Config holds what the operator configured.
+type Config struct {
+	PublicURL string // Of the management listener, without a final slash. With https, cookies are sent over TLS alone.
+	Version   string
+	Demo      bool // The market is the demo's.
+}
+
+// Deps are the parts of the node behind the console.
+type Deps struct {
+	Store *store.Store
+	// Current reports whether this node may decide about credentials at a time, because it knows what was revoked. If nil, always.
+	Current func(at time.Time) bool
+	Now     func() time.Time
+	Log     *slog.Logger
+	// Audit writes an entry of the audit log as it is at the end of its request. It may be nil.
+	Audit func(marketplace uint16, e store.AuditEntry)
+}
+
+// Service is the console's service. It is safe for concurrent use.
+type Service struct {
+	config   Config
+	deps     Deps
+	hasher   *login.Hasher
+	attempts *login.Attempts
+	origins  *http.CrossOriginProtection
+	touches  chan store.LoginKey
+	files    *files
+}
+
+// touchesMax is how many sessions may wait for the time of their last request to be recorded. BOUND: beyond it the next request of
+// the session records the time.
+const touchesMax = 256
+
+// New returns the service. REQUIRES: Run runs, or sessions end after half an hour whatever their user does.
+func New(c Config, d Deps) (*Service, error) {
+	f, err := newFiles(embedded)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{
+		config: c, deps: d, hasher: login.NewHasher(), attempts: login.NewAttempts(), origins: http.NewCrossOriginProtection(),
+		touches: make(chan store.LoginKey, touchesMax), files: f,
+	}, nil
+}
+
+// Listener is what the console uses of the listener that serves it.
+type Listener struct {
+	Client func(*http.Request) netip.Addr // The address of the client behind trusted proxies.
+	Refuse func(w http.ResponseWriter, code apierr.Code, message string)
+}
+
+// Routes returns what the console serves, by the patterns of http.ServeMux. The listener has set Cache-Control to no-store.
+func (s *Service) Routes(l Listener) map[string]http.HandlerFunc {
+	h := handlers{s, l}
+	return map[string]http.HandlerFunc{
+		"GET /{$}":                                s.files.serve,
+		"GET " + Base:                             s.files.serve,
+		"GET " + Base + "/{path...}":              s.files.serve,
+		"GET " + APIBase + "/{path...}":           h.unknown,
+		"GET " + APIBase + "/session":             h.answer(h.session),
+		"POST " + APIBase + "/session":            h.answer(h.signIn),
+		"DELETE " + APIBase + "/session":          h.answer(h.signOut),
+		"POST " + APIBase + "/setup":              h.answer(h.setup),
+		"POST " + APIBase + "/invitations/accept": h.answer(h.accept),
+		"PUT " + APIBase + "/password":            h.answer(h.changePassword),
+	}
+}
+
+// APIBase is the path of the console's own operations. The operations of /public/v1 are mounted at V1Base.
+const (
+	APIBase = Base + "/api"
+	V1Base  = APIBase + "/v1/"
+	// ClusterBase is where the operations of the cluster's operator are mounted.
+	ClusterBase = APIBase + "/cluster"
+)
+
+// people is the store of users, with reads that see every write that was answered before.
+func (s *Service) people(ctx context.Context) store.People { return s.deps.Store.People().Current(ctx) }
+
+// marketplace returns a marketplace as this node's auctions see it, or nil.
+func (s *Service) marketplace(ordinal uint16) *market.Marketplace {
+	return s.deps.Store.View().Marketplace(ordinal)
+}
+
+// SetupLink returns the link with which the first admin is made, or an empty text when there is or was one. Every node gives the same
+// link, because it may lead to another node than the one that printed it.
+func (s *Service) SetupLink() (string, error) {
+	has, err := s.deps.Store.People().HasAdmin()
+	if err != nil || has {
+		return "", err
+	}
+	return strings.TrimRight(s.config.PublicURL, "/") + setupPage + s.setupToken(), nil
+}
+
+// setupToken follows from a secret of the cluster. It is valid until there is an admin, and then never again.
+func (s *Service) setupToken() string {
+	secret := s.deps.Store.Tenant(store.OperatorMarketplace).CursorKey()
+	mac := hmac.New(sha256.New, secret[:])
+	mac.Write([]byte("gavel console setup"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Run records the times of requests until ctx ends.
+func (s *Service) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case key := <-s.touches:
+			// Without a leader the time is not recorded; the session's next request tries again.
+			_ = s.deps.Store.People().Touch(ctx, key)
+		}
+	}
+}

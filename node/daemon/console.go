@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/console"
+	"github.com/gavel-ads/gavel/node/login"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// openConsole builds the console's service, makes the configured first admin, and starts the background work.
+func (n *node) openConsole(start context.Context) (*console.Service, error) {
+	people, err := console.New(console.Config{
+		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), Version: n.version, Demo: n.demoMarket,
+	}, console.Deps{
+		Store: n.store, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if n.cfg.Admin.Email != "" {
+		if err := n.ensureAdmin(start, people); err != nil {
+			return nil, err
+		}
+	}
+	n.console = people
+	ctx, cancel := context.WithCancel(context.WithoutCancel(start))
+	ended := make(chan struct{})
+	go func() { defer close(ended); people.Run(ctx) }()
+	n.push("console", func(context.Context) error { cancel(); <-ended; return nil })
+	return people, nil
+}
+
+// ensureAdmin makes the first admin from admin.email and admin.password_file. It changes nothing when there is or was an admin. It
+// tries again while the cluster has no leader.
+func (n *node) ensureAdmin(ctx context.Context, people *console.Service) error {
+	text, err := os.ReadFile(n.cfg.Admin.PasswordFile)
+	if err != nil {
+		return fmt.Errorf("admin.password_file: %w", err)
+	}
+	password, _, _ := strings.Cut(string(text), "\n")
+	password = strings.TrimSuffix(password, "\r")
+	if err := login.CheckPassword(password); err != nil {
+		return fmt.Errorf("admin.password_file: the first line of %s %w", n.cfg.Admin.PasswordFile, err)
+	}
+	waited := waitUntil(ctx, func() bool {
+		err = people.EnsureAdmin(ctx, n.cfg.Admin.Email, password)
+		return !errors.Is(err, store.ErrUnavailable)
+	})
+	if err := errors.Join(err, waited); err != nil {
+		return fmt.Errorf("admin.email: make the first admin: %w", err)
+	}
+	return nil
+}

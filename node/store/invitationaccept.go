@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// AcceptToken is what the link of an invitation carries: its id, by which it is found, and its secret.
+func (i *Invitation) AcceptToken() string { return i.ID.String() + "." + i.Token }
+
+// The roles of invitations, as the public interface writes them, and those of the console.
+var invitedRoles = map[string]ConsoleRole{"vendor_admin": RoleVendorAdmin, "vendor_analyst": RoleVendorAnalyst}
+
+// Invitation returns the invitation of a token and the number of its marketplace. ErrNotFound when there is none, when it has expired,
+// or when its link was used: the holder of a link must not learn which of these it is.
+func (p People) Invitation(ctx context.Context, token string) (Invitation, uint16, error) {
+	text, secret, _ := strings.Cut(token, ".")
+	id, err := ids.Parse(text)
+	if err != nil {
+		return Invitation{}, 0, ErrNotFound
+	}
+	all, err := Operator{p.t}.Marketplaces(ctx)
+	if err != nil {
+		return Invitation{}, 0, err
+	}
+	for i := range all {
+		at, err := invitations.find(p.tenant(all[i].Ordinal), keyOfID(id))
+		switch {
+		case errors.Is(err, ErrNotFound):
+		case err != nil:
+			return Invitation{}, 0, err
+		case at.item.acceptable(secret, p.t.now()):
+			return at.item, all[i].Ordinal, nil
+		}
+	}
+	return Invitation{}, 0, ErrNotFound
+}
+
+// acceptable reports whether a link with the secret works at a time. An invitation whose user got the vendor in another way is
+// accepted, and its link still makes the account with which that user signs in.
+func (i *Invitation) acceptable(secret string, now int64) bool {
+	return subtle.ConstantTimeCompare([]byte(secret), []byte(i.Token)) == 1 && !i.Joined && i.ExpiresMillis > now
+}
+
+// tenant is the store of a marketplace in the same session.
+func (p People) tenant(marketplace uint16) Tenant {
+	return Tenant{store: p.t.store, marketplace: marketplace, session: p.t.session}
+}
+
+// ErrForeignAccount is returned when the account of an invitation's address is another one than the caller has proved to own.
+var ErrForeignAccount = errors.New("the address has an account of its own")
+
+// Accept accepts an invitation: its address becomes a user of the vendor and gets the vendor's role in the console, and the link stops
+// working; all in one command. u is the new account, or the existing one if it has an id. ErrNotFound as for Invitation,
+// ErrForeignAccount when another account has the address.
+func (p People) Accept(ctx context.Context, token string, u ConsoleUser) (ConsoleUser, error) {
+	fresh, userID := p.t.mint(ctx, 0), p.t.mint(ctx, 0)
+	var out ConsoleUser
+	err := p.t.retry(ctx, func() ([]command.Record, error) {
+		it, marketplace, err := p.Invitation(ctx, token)
+		if err != nil {
+			return nil, err
+		}
+		t, now := p.tenant(marketplace), p.t.now()
+		at, err := invitations.find(t, keyOfID(it.ID))
+		if err != nil {
+			return nil, err
+		}
+		at.item.Accepted, at.item.Joined, at.item.UpdatedMillis = true, true, now
+		records := []command.Record{invitations.record(t, &at.item, at.version)}
+		member, err := p.joined(t, &it, userID)
+		if err != nil {
+			return nil, err
+		}
+		account, err := p.withAccess(u, fresh, it.Email, ConsoleAccess{marketplace, invitedRoles[it.Role], it.VendorID}, &out)
+		return slices.Concat(records, member, account), err
+	}, command.NotFound, command.AlreadyExists)
+	return out, err
+}
+
+// joined returns the records that make the invited person a user of the vendor.
+func (p People) joined(t Tenant, it *Invitation, id ids.UUID) ([]command.Record, error) {
+	at, err := users.find(t, keyOfName(foldEmail(it.Email)))
+	now := t.now()
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return users.newRecords(t, &User{ID: id, Email: it.Email, VendorIDs: []string{it.VendorID}, Language: "en", CreatedMillis: now, UpdatedMillis: now}), nil
+	case err != nil || slices.Contains(at.item.VendorIDs, it.VendorID):
+		return nil, err
+	}
+	at.item.VendorIDs = append(slices.Clone(at.item.VendorIDs), it.VendorID)
+	at.item.UpdatedMillis = now
+	return []command.Record{users.record(t, &at.item, at.version)}, nil
+}
+
+// withAccess returns the records of an account that gets a right, and the account.
+func (p People) withAccess(u ConsoleUser, id ids.UUID, email string, access ConsoleAccess, out *ConsoleUser) ([]command.Record, error) {
+	at, err := consoleUsers.find(p.t, keyOfName(foldEmail(email)))
+	now := p.t.now()
+	switch {
+	case errors.Is(err, ErrNotFound) && u.ID == ids.UUID{}:
+		u.ID, u.Email, u.Epoch, u.Access, u.CreatedMillis, u.UpdatedMillis = id, email, 1, []ConsoleAccess{access}, now, now
+		*out = u
+		return consoleUsers.newRecords(p.t, &u), nil
+	case err == nil && at.item.ID != u.ID, errors.Is(err, ErrNotFound):
+		return nil, ErrForeignAccount
+	case err != nil:
+		return nil, err
+	}
+	known := at.item
+	if err := known.Grant(access); err != nil {
+		return nil, err
+	}
+	known.UpdatedMillis = now
+	*out = known
+	return []command.Record{consoleUsers.record(p.t, &known, at.version)}, nil
+}
+
+// Grant gives the user a right. A right for the same marketplace and vendor is replaced, and then all login sessions end. ErrTooMany
+// for more than ConsoleAccessMax.
+func (u *ConsoleUser) Grant(access ConsoleAccess) error {
+	u.Access = slices.Clone(u.Access)
+	for i, a := range u.Access {
+		if a.Marketplace != access.Marketplace || a.Vendor != access.Vendor {
+			continue
+		}
+		if a.Role != access.Role {
+			u.Access[i] = access
+			u.Epoch++
+		}
+		return nil
+	}
+	if len(u.Access) == ConsoleAccessMax {
+		return ErrTooMany
+	}
+	u.Access = append(u.Access, access)
+	return nil
+}
