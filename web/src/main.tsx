@@ -6,7 +6,7 @@ import { createRoot } from "react-dom/client";
 import { BrowserRouter } from "react-router";
 import { onSignedOut } from "./api/client";
 import { queries } from "./api/query";
-import { sessionKey } from "./api/session";
+import { leave } from "./api/session";
 import { App } from "./app/App";
 import { cssVariables, theme } from "./theme";
 
@@ -17,7 +17,7 @@ if (!window.location.pathname.startsWith(base)) {
   window.history.replaceState(null, "", `${base}/${window.location.search}${window.location.hash}`);
 }
 
-onSignedOut(() => queries.setQueryData(sessionKey, { needsAdmin: false }));
+onSignedOut(() => leave(queries));
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no element with the id root");

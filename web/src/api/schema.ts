@@ -19,7 +19,7 @@ export interface Schemas {
   "asset.List": { "assets": (Schemas["asset.Asset"])[]; "hasMore": boolean; "nextPage"?: string };
   "asset.Patch": { "brands"?: (string)[]; "metadata"?: Record<string, unknown>; "name"?: string; "productIds"?: (string)[] };
   "asset.Review": { "reason"?: string; "status": "approved" | "rejected" };
-  "audit.Entry": { "after": unknown; "at": string; "before": unknown; "id": string; "keyId": string; "method": string; "operation": string; "path": string; "requestId"?: string; "status": number };
+  "audit.Entry": { "after": unknown; "at": string; "before": unknown; "id": string; "keyId": string; "method": string; "operation": string; "path": string; "requestId"?: string; "status": number; "userEmail"?: string; "userId"?: string };
   "audit.List": { "entries": (Schemas["audit.Entry"])[]; "hasMore": boolean; "nextPage"?: string };
   "billing.Account": { "accountId": string; "balance": number; "createdAt": string; "currencyCode": string; "deposited": number; "isClosed": boolean; "spent": number; "transferred": number; "vendorId": string | null };
   "billing.AccountBody": { "accountId": string; "currencyCode": string };

@@ -1,5 +1,5 @@
 // The signed-in user, as the console's service describes it.
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, type QueryClient } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
 import { ApiError, request } from "./client";
 
@@ -27,7 +27,7 @@ export interface Answered extends Omit<Session, "marketplaces"> {
   marketplaces: (Omit<SessionMarketplace, "currencyCode"> & { currency: string })[];
 }
 
-export const sessionOf = (answer: Answered): Session => ({
+const sessionOf = (answer: Answered): Session => ({
   ...answer, marketplaces: answer.marketplaces.map(({ currency, ...rest }) => ({ ...rest, currencyCode: currency })),
 });
 
@@ -53,6 +53,15 @@ export function useSession() {
     staleTime: 60_000,
   });
 }
+
+// enter shows the console to a user who has just signed in.
+export const enter = (client: QueryClient, answer: Answered) => client.setQueryData(sessionKey, sessionOf(answer));
+
+// leave shows the sign-in page, which forgets what the user has read.
+export const leave = (client: QueryClient) => client.setQueryData(sessionKey, { needsAdmin: false } satisfies SignedOut);
+
+// forget removes everything that a user has read from the cache. No page may be shown meanwhile, or it would read again.
+export const forget = (client: QueryClient) => client.removeQueries({ predicate: (query) => query.queryKey[0] !== sessionKey[0] });
 
 export const isSession = (answer: Session | SignedOut): answer is Session => "user" in answer;
 

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useNavigate } from "react-router";
 import { request } from "../api/client";
 import { useWrite } from "../api/query";
-import { sessionKey, sessionOf, type Answered } from "../api/session";
+import { enter, type Answered } from "../api/session";
 import { Failure } from "../ui/States";
 import { Entrance, tokenOfAddress } from "./Entrance";
 import { passwordMin } from "./PasswordDialog";
@@ -19,8 +19,7 @@ export default function AcceptInvitation() {
   const accept = useWrite(() => request<Answered>("POST", "/invitations/accept", { body: { token, name, password } }));
   const submit = () => accept.mutate(undefined, {
     onSuccess: (session) => {
-      client.clear();
-      client.setQueryData(sessionKey, sessionOf(session));
+      enter(client, session);
       void navigate("/", { replace: true });
     },
   });

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useNavigate } from "react-router";
 import { request } from "../api/client";
 import { useWrite } from "../api/query";
-import { sessionKey, sessionOf, type Answered } from "../api/session";
+import { enter, type Answered } from "../api/session";
 import { Failure } from "../ui/States";
 import { Entrance, tokenOfAddress } from "./Entrance";
 import { passwordMin } from "./PasswordDialog";
@@ -29,7 +29,7 @@ export default function SetUp() {
   }
   const submit = () => create.mutate(undefined, {
     onSuccess: (session) => {
-      client.setQueryData(sessionKey, sessionOf(session));
+      enter(client, session);
       void navigate("/start", { replace: true });
     },
   });

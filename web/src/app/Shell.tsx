@@ -9,7 +9,7 @@ import { useEffect, useMemo, type ReactNode } from "react";
 import { Link, useLocation } from "react-router";
 import { request, setMarketplace } from "../api/client";
 import { useConnection } from "../api/connection";
-import { CurrentContext, mayWrite, ofVendor, sessionKey, type Role, type Session, type SessionMarketplace } from "../api/session";
+import { CurrentContext, leave, mayWrite, ofVendor, sessionKey, type Role, type Session, type SessionMarketplace } from "../api/session";
 import { Mark, MoonIcon, SunIcon } from "../ui/icons";
 import { groups, pages, permitted } from "./pages";
 import { PasswordDialog } from "./PasswordDialog";
@@ -69,7 +69,7 @@ export function Shell({ session, children }: { session: Session; children: (role
       <AppShell.Main id="content" tabIndex={-1}>
         <ConnectionNotice />
         {current && marketplace ? <CurrentContext.Provider key={marketplace.id} value={current}>{children(marketplace.role)}</CurrentContext.Provider>
-          : <Alert color="yellow" variant="outline" title="No marketplace">Your account belongs to no marketplace yet. Ask an admin.</Alert>}
+          : <Alert color="yellow" title="No marketplace">Your account belongs to no marketplace yet. Ask an admin.</Alert>}
       </AppShell.Main>
     </AppShell>
   );
@@ -121,8 +121,7 @@ function UserMenu({ session, role }: { session: Session; role: Role | undefined 
   const [password, { open, close }] = useDisclosure();
   const signOut = async () => {
     await request("DELETE", "/session").catch(() => undefined); // Without an answer the page still forgets the user.
-    client.clear();
-    client.setQueryData(sessionKey, { needsAdmin: false });
+    leave(client);
   };
   return (
     <>
@@ -155,7 +154,7 @@ function ConnectionNotice() {
   const works = useConnection();
   if (works) return null;
   return (
-    <Alert color="orange" variant="outline" mb="md" role="status" title="The node does not answer">
+    <Alert color="orange" mb="md" role="status" title="The node does not answer">
       What you see may be out of date. The console tries again every few seconds and goes on by itself.
     </Alert>
   );

@@ -1,9 +1,9 @@
 import { Alert, Button, Code, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { ApiError, request } from "../api/client";
 import { useWrite } from "../api/query";
-import { sessionKey, sessionOf, type Answered } from "../api/session";
+import { enter, forget, type Answered } from "../api/session";
 import { Failure } from "../ui/States";
 import { Entrance } from "./Entrance";
 
@@ -12,13 +12,13 @@ export function SignIn({ needsAdmin }: { needsAdmin: boolean }) {
   const [password, setPassword] = useState("");
   const [totp, setTotp] = useState("");
   const client = useQueryClient();
+  useEffect(() => forget(client), [client]);
   const signIn = useWrite((body: object) => request<Answered>("POST", "/session", { body }));
   const needsCode = signIn.error instanceof ApiError && signIn.error.code === "totp_needed";
 
   const submit = () => signIn.mutate({ email, password, ...(totp ? { totp } : {}) }, {
     onSuccess: (session) => {
-      client.clear();
-      client.setQueryData(sessionKey, sessionOf(session));
+      enter(client, session);
     },
   });
 
@@ -48,7 +48,7 @@ export function SignIn({ needsAdmin }: { needsAdmin: boolean }) {
 function SignInFailure({ error }: { error: Error }) {
   if (error instanceof ApiError && error.status === 429) {
     return (
-      <Alert color="orange" variant="outline" title="Too many attempts" role="alert">
+      <Alert color="orange" title="Too many attempts" role="alert">
         Wait {error.waitSeconds > 0 ? `${error.waitSeconds} seconds` : "a minute"}, then try again.
       </Alert>
     );
@@ -58,7 +58,7 @@ function SignInFailure({ error }: { error: Error }) {
 
 function NoAdminYet() {
   return (
-    <Alert color="blue" variant="outline" title="This node has no admin yet">
+    <Alert color="blue" title="This node has no admin yet">
       <Stack gap={6}>
         <Text size="sm">Open the one-time link that the node printed when it started. It is in its log:</Text>
         <Code block>journalctl -u gavel{"\n"}docker logs &lt;container&gt;</Code>

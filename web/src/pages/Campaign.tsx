@@ -4,7 +4,7 @@ import { useState, type ReactNode } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import { useRead, useWrite } from "../api/query";
 import type { Schemas } from "../api/schema";
-import { useCurrent } from "../api/session";
+import { useCurrent, type SessionMarketplace } from "../api/session";
 import { useAddressState } from "../ui/address";
 import { State } from "../ui/Badges";
 import { Identifier } from "../ui/Copy";
@@ -61,7 +61,7 @@ export default function CampaignPage() {
   );
 }
 
-function Facts({ campaign: one, currency }: { campaign: Campaign; currency: Currency }) {
+function Facts({ campaign: one, currency }: { campaign: Campaign; currency: SessionMarketplace }) {
   const facts: [string, ReactNode][] = [
     ["State", <State key="state" of={statusOf(one)} />],
     ["Spend of the budget", <Spend key="spend" of={one} currency={currency} />],
@@ -89,7 +89,7 @@ function Pacing({ campaign, currency }: { campaign: Campaign; currency: Currency
   const state = campaign.pacingState;
   if (!state || state.status === "notPaced" || state.status === "onPlan") return null;
   return (
-    <Alert color="orange" variant="outline" title={pacingTitles[state.status]}>
+    <Alert color="orange" title={pacingTitles[state.status]}>
       <Group gap="md">
         {state.skippedShare > 0 && <Text size="sm">It skips {formatShare(state.skippedShare)} of the auctions it could compete in.</Text>}
         {state.meanMultiplier < 1 && <Text size="sm">Its bids are lowered to {formatShare(state.meanMultiplier)} on average.</Text>}

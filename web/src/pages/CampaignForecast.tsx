@@ -42,7 +42,7 @@ export function CampaignForecast({ campaign }: { campaign: Schemas["campaign.Cam
 
 function Answer({ of, money }: { of: Forecast; money: (n: number) => string }) {
   const perDay = of.perDay as Schemas["forecast.PerDay"] | null;
-  if (!perDay) return <Alert color="gray" variant="outline" title="No forecast">{reasonTexts[of.reason] ?? of.reason}</Alert>;
+  if (!perDay) return <Alert color="gray" title="No forecast">{reasonTexts[of.reason] ?? of.reason}</Alert>;
   const range = (estimate: unknown, format: (n: number) => string) => {
     const e = estimate as Estimate | null;
     return e ? { value: format(e.expected), note: `${format(e.low)} to ${format(e.high)}` } : { value: "–" };
@@ -55,7 +55,7 @@ function Answer({ of, money }: { of: Forecast; money: (n: number) => string }) {
         { label: "Clicks a day", ...range(perDay.clicks, formatCount) },
         { label: "Spend a day", ...range(perDay.spend, money) },
       ]} />
-      {perDay.limitedByBudget && <Alert color="orange" variant="outline">The budget would be spent before the day ends.</Alert>}
+      {perDay.limitedByBudget && <Alert color="orange">The budget would be spent before the day ends.</Alert>}
       <Text size="sm" c="dimmed" component="div">
         From {formatCount(of.recorded.auctions)} auctions recorded from <Time at={of.recorded.from} /> to <Time at={of.recorded.to} />;
         the ranges hold with {of.confidence} % confidence. Rates are those of the {of.rates.of}.

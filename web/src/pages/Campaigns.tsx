@@ -5,12 +5,12 @@ import { useState } from "react";
 import { Link } from "react-router";
 import { useRead } from "../api/query";
 import type { Schemas } from "../api/schema";
-import { useCurrent } from "../api/session";
+import { useCurrent, type SessionMarketplace } from "../api/session";
 import { useAddressState } from "../ui/address";
 import { State } from "../ui/Badges";
 import { DataTable, Pager } from "../ui/DataTable";
 import { Share } from "../ui/Figures";
-import { formatMoney, type Currency } from "../ui/money";
+import { formatMoney } from "../ui/money";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/States";
 import { CampaignSwitch } from "./CampaignSwitch";
@@ -99,11 +99,11 @@ const ClearFilters = ({ clear }: { clear: () => void }) => <Button variant="defa
 // statusOf is one word for the review and the switch together.
 export const statusOf = (one: Campaign) => (one.status === "approved" ? (one.isActive ? "active" : "paused") : one.status);
 
-export function Spend({ of, currency }: { of: Campaign; currency: Currency }) {
+export function Spend({ of, currency }: { of: Campaign; currency: SessionMarketplace }) {
   if (!of.budget) return <Text span size="sm" c="dimmed">no limit</Text>;
   const { amount, amountUsed, amountCarryover, type } = of.budget;
   return (
-    <Share part={amountUsed} whole={amount + amountCarryover} plan={planOf(of)} label={`Spend of the budget of ${of.name}`}>
+    <Share part={amountUsed} whole={amount + amountCarryover} plan={planOf(of, currency.timeZone)} label={`Spend of the budget of ${of.name}`}>
       <span className="figures">{formatMoney(amountUsed, currency)}</span>
       <Text span inherit c="dimmed">of {formatMoney(amount, currency)} {type}</Text>
     </Share>

@@ -41,10 +41,10 @@ export default function Cluster() {
 function Warnings({ of }: { of: ClusterStatus }) {
   const warnings = warningsOf(of);
   if (warnings.length === 0) {
-    return <Alert color="green" variant="outline" title="The cluster is healthy">Every group has a leader and every node answers.</Alert>;
+    return <Alert color="green" title="The cluster is healthy">Every group has a leader and every node answers.</Alert>;
   }
   return (
-    <Alert color="red" variant="outline" title="The cluster needs attention" role="alert">
+    <Alert color="red" title="The cluster needs attention" role="alert">
       <Stack gap={4}>{warnings.map((warning) => <Text key={warning} size="sm">{warning}</Text>)}</Stack>
     </Alert>
   );

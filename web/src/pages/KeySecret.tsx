@@ -6,7 +6,7 @@ import { CopyBlock } from "../ui/Copy";
 export function KeySecret({ made, done }: { made: Schemas["apikey.NewKey"]; done: () => void }) {
   return (
     <Stack>
-      <Alert color="orange" variant="outline">This is the only time that the key is shown. The node keeps only a hash of it.</Alert>
+      <Alert color="orange">This is the only time that the key is shown. The node keeps only a hash of it.</Alert>
       <Group align="flex-end" wrap="nowrap">
         <TextInput
           flex={1} label={made.name} value={made.key} readOnly data-autofocus ff="monospace"

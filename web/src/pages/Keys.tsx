@@ -72,7 +72,7 @@ const prefixes: Record<Kind, string> = { auction: "gavel_auc_", management: "gav
 
 function Expiry({ at }: { at: string | null }) {
   if (!at) return <Text span inherit c="dimmed">never</Text>;
-  return new Date(at) < new Date() ? <Alert p={4} color="red" variant="outline">expired</Alert> : <Time at={at} />;
+  return new Date(at) < new Date() ? <Alert p={4} color="red">expired</Alert> : <Time at={at} />;
 }
 
 const lifetimes = [

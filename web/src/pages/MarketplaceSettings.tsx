@@ -69,7 +69,7 @@ function Form({ stored }: { stored: Stored }) {
           <Switch label="Carry what is left of a daily budget over to the next days" checked={value("budgetCarryover")}
             onChange={(event) => setNext({ ...next, budgetCarryover: event.currentTarget.checked })} />
           {save.error && <Failure error={save.error} />}
-          {save.isSuccess && <Alert color="green" variant="outline" role="status">Saved. Auctions of every node follow within a second.</Alert>}
+          {save.isSuccess && <Alert color="green" role="status">Saved. Auctions of every node follow within a second.</Alert>}
           {mayChange && <Group><Button type="submit" loading={save.isPending}>Save</Button></Group>}
           <Text size="sm" c="dimmed" component="div">Last changed <Time at={stored.updatedAt} />.</Text>
         </Stack>

@@ -60,7 +60,7 @@ export default function Playground() {
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <JsonInput
           label={`Body of POST ${path}`} value={shown} onChange={setText} minRows={12} maxRows={24} autosize validationError="This is not JSON"
-          formatOnBlur spellCheck={false} styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
+          spellCheck={false} styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
         />
         <CopyBlock
           label="The same as a command, which counts and charges"
@@ -71,7 +71,7 @@ export default function Playground() {
       {explain.error && <Failure error={explain.error} />}
       {explain.data && <Inspector explanation={explain.data} currency={marketplace} />}
       {!explain.data && !explain.error && (
-        <Alert color="gray" variant="outline" title="An empty result explains itself">
+        <Alert color="gray" title="An empty result explains itself">
           Run a request: each bid that could have competed is listed with the first check that it failed and the bid that would have won.
         </Alert>
       )}

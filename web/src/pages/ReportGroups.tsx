@@ -67,7 +67,7 @@ function Groups({ by, data }: { by: Grouping; data: Read }) {
   return (
     <Stack>
       {!data.complete && (
-        <Alert color="orange" variant="outline">The range has more rows than one report reads. Choose fewer days for exact sums.</Alert>
+        <Alert color="orange">The range has more rows than one report reads. Choose fewer days for exact sums.</Alert>
       )}
       {top.length > 0 && (
         <Paper withBorder radius="md" p="md">

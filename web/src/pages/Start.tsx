@@ -3,9 +3,10 @@ import { Alert, Anchor, Button, Group, Paper, Stack, Tabs, Text, Title } from "@
 import { useState } from "react";
 import { Link } from "react-router";
 import { call } from "../api/client";
-import { useLive } from "../api/live";
+import { sumOf } from "../api/counters";
 import { useRead, useWrite } from "../api/query";
 import { useCurrent } from "../api/session";
+import { useCounters } from "../api/useCounters";
 import { CopyBlock } from "../ui/Copy";
 import { CheckIcon } from "../ui/icons";
 import { Page } from "../ui/Page";
@@ -17,9 +18,11 @@ export default function Start() {
   const { session } = useCurrent();
   const sample = useSampleProducts();
   const products = useRead("GET /catalog-search-service/catalogs/products", { query: { limit: 1 } });
-  const [received, setReceived] = useState(false);
+  const counters = useCounters();
+  const auctions = counters.data && sumOf(counters.data, "gavel_auctions_total");
+  const [before, setBefore] = useState<number | null>(null); // Auctions that the node had answered when the key was made.
   const create = useWrite(() => call("POST /key-service/keys", { body: { kind: "auction", name: "first auction" } }), "/key-service/keys");
-  useLive({ auction: () => setReceived(received || create.data !== undefined) });
+  const received = before !== null && auctions !== undefined && auctions > before;
   const key = create.data?.key;
   const body = auctionBody(sample.products);
   const empty = products.data?.response.length === 0;
@@ -28,12 +31,12 @@ export default function Start() {
     <Page title="Send your first auction" about="Three steps from this page to a winner. They can be repeated at any time.">
       <Step number={1} title="Get an auction key" done={key !== undefined}>
         {key ? <Text>The key <b>first auction</b> is made. The command below contains it; it is not shown again later.</Text>
-          : <Button onClick={() => create.mutate(undefined)} loading={create.isPending}>Create an auction key</Button>}
+          : <Group><Button onClick={() => create.mutate(undefined, { onSuccess: () => setBefore(auctions ?? 0) })} loading={create.isPending}>Create an auction key</Button></Group>}
         {create.error && <Failure error={create.error} />}
       </Step>
       <Step number={2} title="Run an auction" done={received}>
         {empty && (
-          <Alert color="yellow" variant="outline" title="The catalog is empty">
+          <Alert color="yellow" title="The catalog is empty">
             The auction will have no winner. Add <Anchor component={Link} to="/catalog">products</Anchor> and
             a <Anchor component={Link} to="/campaigns">campaign</Anchor>, or start <b>gavel demo</b> for a filled market.
           </Alert>
@@ -52,7 +55,7 @@ export default function Start() {
       <Step number={3} title={received ? "The request has arrived" : "Waiting for the request"} done={received}>
         {received
           ? (
-            <Alert color="green" variant="outline" role="status" title="The node has answered an auction">
+            <Alert color="green" role="status" title="The node has answered an auction">
               See <Anchor component={Link} to="/live">live auctions</Anchor>, or why each bid won or lost in
               the <Anchor component={Link} to="/playground">playground</Anchor>.
             </Alert>

@@ -102,7 +102,7 @@ function SchemaInput({ text, change, readOnly }: { text: string; change: (text: 
   return (
     <JsonInput
       label="JSON schema" autosize minRows={8} maxRows={20} value={text} onChange={change} validationError="This is not JSON" readOnly={readOnly}
-      formatOnBlur spellCheck={false} styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
+      spellCheck={false} styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
     />
   );
 }

@@ -75,7 +75,7 @@ function Wallets({ vendor, wallets }: { vendor: string; wallets: Wallet[] }) {
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
         {wallets.map((wallet) => (
           <Paper key={wallet.walletId} withBorder radius="md" p="md">
-            <Text size="sm" c="dimmed">{wallet.name}{wallet.isDefault ? " (default)" : ""}</Text>
+            <Text size="sm" c="dimmed">{wallet.isDefault && wallet.name !== "default" ? `${wallet.name} (default)` : wallet.name}</Text>
             <Text fz={24} fw={600} className="figures">{formatMoney(wallet.balance, marketplace)}</Text>
             <Group justify="space-between" mt="xs">
               <Identifier value={wallet.walletId} />

@@ -42,7 +42,7 @@ function InspectedAuction({ auction, number, of, currency }: AuctionProps) {
         <Text>{auction.winners} of {auction.slots} slots filled, {formatCount(lostCount)} bids lost</Text>
       </Group>
       <Stack>
-        {auction.notes.map((note) => <Alert key={note} color="yellow" variant="outline" p="xs">{note}</Alert>)}
+        {auction.notes.map((note) => <Alert key={note} color="yellow" p="xs">{note}</Alert>)}
         {lost.length > 0 && (
           <Stack gap="xs">
             <Title order={3} size="h6">Why bids lost</Title>
@@ -60,7 +60,7 @@ function InspectedAuction({ auction, number, of, currency }: AuctionProps) {
 }
 
 const NoCandidates = () => (
-  <Alert color="gray" variant="outline" title="No bid matches the request">
+  <Alert color="gray" title="No bid matches the request">
     No campaign bids on these products, categories or words. Check the identifiers that the storefront sends against the catalog.
   </Alert>
 );

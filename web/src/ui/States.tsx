@@ -7,7 +7,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   const failure = error instanceof ApiError ? error : undefined;
   const message = error instanceof Error ? error.message : String(error);
   return (
-    <Alert color="red" variant="outline" title="This did not work" role="alert">
+    <Alert color="red" title="This did not work" role="alert">
       <Stack gap="xs" align="flex-start">
         <Text size="sm" style={{ overflowWrap: "anywhere" }}>{message}</Text>
         <Group gap="md">
