@@ -9,8 +9,12 @@ export const theme = createTheme({
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace",
   headings: { fontWeight: "650" },
   respectReducedMotion: true,
-  // A screen reader interrupts for the role alert, so only failures have it.
-  components: { Alert: Alert.extend({ defaultProps: { role: "note", variant: "outline" } }) },
+  components: {
+    // A screen reader interrupts for the role alert, so only failures have it. The title has the colour of text for its contrast.
+    Alert: Alert.extend({
+      defaultProps: { role: "note", variant: "outline" }, styles: { title: { color: "var(--mantine-color-text)" } },
+    }),
+  },
 });
 
 export const cssVariables: CSSVariablesResolver = () => ({

@@ -27,7 +27,7 @@ export function pageTests(given) {
         const [content, screen] = await window.page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
         assert.ok(content <= screen, `${path} is ${content} pixels wide on a screen of ${screen}`);
         await screenshot(window.page, `${view.name}${path.replace(campaign.campaignId, "one").replaceAll(/[^a-z0-9]+/gi, "-")}`);
-        await checkAccessibility(window.page, `${view.name} ${path}`);
+        if (view.name !== "narrow") await checkAccessibility(window.page, `${view.name} ${path}`);
         assert.deepEqual(window.faults, [], path);
       }
       await window.close();

@@ -127,7 +127,7 @@ function UserMenu({ session, role }: { session: Session; role: Role | undefined 
     <>
       <Menu position="bottom-end">
         <Menu.Target>
-          <Button variant="default" size="sm" maw={180}>
+          <Button variant="default" size="sm" maw={{ base: 110, sm: 180 }} px="sm">
             <Text span truncate inherit>{session.user.name || session.user.email}</Text>
           </Button>
         </Menu.Target>

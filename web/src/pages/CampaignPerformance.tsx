@@ -10,8 +10,8 @@ import { Figures } from "../ui/Figures";
 import { LazyChart } from "../ui/LazyChart";
 import { formatCount, formatMoney, formatShare } from "../ui/money";
 import { Empty, Loaded } from "../ui/States";
-import { dayOf, Time } from "../ui/time";
-import { spendOf } from "./Overview";
+import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
+import { rowsOf, type Row } from "./reportRows";
 
 type Campaign = Schemas["campaign.Campaign"];
 
@@ -41,7 +41,12 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
         }}
       </Loaded>
       <Loaded of={daily}>
-        {(report) => <Days campaign={campaign} days={report.reports} completeThrough={report.completeThrough} />}
+        {(report) => (
+          <Days
+            campaign={campaign} rows={rowsOf(report.reports, daysBetween(range.start_date, range.end_date))}
+            completeThrough={report.completeThrough}
+          />
+        )}
       </Loaded>
       <ProductRows campaign={campaign} range={range} />
     </Stack>
@@ -50,23 +55,22 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
 
 interface DaysProps {
   campaign: Campaign;
-  days: Schemas["report.Day"][];
+  rows: Row[];
   completeThrough: string;
 }
 
-function Days({ campaign, days, completeThrough }: DaysProps) {
+function Days({ campaign, rows, completeThrough }: DaysProps) {
   const { marketplace } = useCurrent();
-  const ordered = useMemo(() => [...days].sort((a, b) => a.date.localeCompare(b.date)), [days]);
-  const times = useMemo(() => ordered.map((day) => Date.parse(`${day.date}T12:00:00Z`) / 1_000), [ordered]);
+  const times = useMemo(() => rows.map((row) => noonOf(row.name)), [rows]);
   const daily = campaign.budget?.type === "daily" ? campaign.budget.amount : undefined;
   const lines = useMemo(() => {
     const format = (n: number) => formatMoney(Math.round(n), marketplace);
     return [
-      { label: "Spend", values: ordered.map(spendOf), format },
-      ...(daily === undefined ? [] : [{ label: "Daily budget", values: ordered.map(() => daily), format, dashed: true }]),
+      { label: "Spend", values: rows.map((row) => row.spend), format },
+      ...(daily === undefined ? [] : [{ label: "Daily budget", values: rows.map(() => daily), format, dashed: true }]),
     ];
-  }, [ordered, daily, marketplace]);
-  if (ordered.every((day) => spendOf(day) === 0)) {
+  }, [rows, daily, marketplace]);
+  if (rows.every((row) => row.spend === 0)) {
     return (
       <Empty title="No spend in the last 30 days" action={<Anchor component={Link} to="/playground">Ask the playground why</Anchor>}>
         Either the storefront asks for other products, or the bids lose.

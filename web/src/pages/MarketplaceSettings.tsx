@@ -42,7 +42,7 @@ function Form({ stored }: { stored: Stored }) {
       <Fieldset variant="unstyled" disabled={!mayChange}>
         <Stack maw={760}>
           <SimpleGrid cols={{ base: 1, sm: 2 }}>
-            <TextInput label="Currency" value={stored.currencyCode} readOnly description="Fixed when the marketplace was created or billed" />
+            <TextInput label="Currency" value={stored.currencyCode} readOnly description="All amounts are in it" />
             <TextInput label="Time zone" value={value("timeZone")} onChange={(e) => setNext({ ...next, timeZone: e.currentTarget.value })}
               description="Days of reports and budgets" />
             <Select label="Billing" value={value("billingMode")} allowDeselect={false} onChange={(mode) => setNext({ ...next, billingMode: mode as "pre" })}

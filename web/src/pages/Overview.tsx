@@ -1,19 +1,17 @@
 // The overview: what runs now, what the last weeks brought, and what needs a person.
-import { Group, Paper, SegmentedControl, Stack, Text, Title } from "@mantine/core";
+import { Paper, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { useRead } from "../api/query";
-import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
 import { Figures } from "../ui/Figures";
 import { LazyChart } from "../ui/LazyChart";
 import { formatCount, formatMoney, formatShare, type Currency } from "../ui/money";
 import { Page } from "../ui/Page";
 import { Empty, Loaded } from "../ui/States";
-import { dayOf, Time } from "../ui/time";
+import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
 import { Attention } from "./Attention";
 import { LiveRates } from "./LiveRates";
-
-type Day = Schemas["report.TotalDay"];
+import { rowsOf, sumOf, type Row } from "./reportRows";
 
 export default function Overview() {
   const { session, marketplace, vendorId } = useCurrent();
@@ -38,7 +36,7 @@ export default function Overview() {
     >
       {!vendorId && <LiveRates />}
       <Loaded of={report}>
-        {(data) => <Performance days={data.reports} completeThrough={data.completeThrough} currency={marketplace} zone={marketplace.timeZone} />}
+        {(data) => <Performance rows={rowsOf(data.reports, daysBetween(range.start_date, range.end_date))} completeThrough={data.completeThrough} currency={marketplace} zone={marketplace.timeZone} />}
       </Loaded>
       <Attention />
     </Page>
@@ -46,26 +44,20 @@ export default function Overview() {
 }
 
 interface PerformanceProps {
-  days: Day[];
+  rows: Row[];
   completeThrough: string;
   currency: Currency;
   zone: string;
 }
 
-// spendOf is exact, because amounts are integers.
-export const spendOf = (day: Day) => day.clicks.adSpent + day.impressions.adSpent;
-
-function Performance({ days, completeThrough, currency, zone }: PerformanceProps) {
-  const ordered = useMemo(() => [...days].sort((a, b) => a.date.localeCompare(b.date)), [days]);
-  const sum = (of: (day: Day) => number) => ordered.reduce((total, day) => total + of(day), 0);
-  const impressions = sum((day) => day.impressions.total);
-  const clicks = sum((day) => day.clicks.total);
-  const times = useMemo(() => ordered.map((day) => Date.parse(`${day.date}T12:00:00Z`) / 1_000), [ordered]);
+function Performance({ rows, completeThrough, currency, zone }: PerformanceProps) {
+  const sum = sumOf(rows);
+  const times = useMemo(() => rows.map((row) => noonOf(row.name)), [rows]);
   const lines = useMemo(() => [
-    { label: "Spend", values: ordered.map(spendOf), format: (n: number) => formatMoney(Math.round(n), currency) },
-    { label: "Sales", values: ordered.map((day) => day.purchases.amount), format: (n: number) => formatMoney(Math.round(n), currency) },
-  ], [ordered, currency]);
-  if (impressions + clicks === 0 && sum((day) => day.purchases.count) === 0) {
+    { label: "Spend", values: rows.map((row) => row.spend), format: (n: number) => formatMoney(Math.round(n), currency) },
+    { label: "Sales", values: rows.map((row) => row.sales), format: (n: number) => formatMoney(Math.round(n), currency) },
+  ], [rows, currency]);
+  if (sum.impressions + sum.clicks + sum.purchases === 0) {
     return (
       <Empty title="No events in this range">
         Auctions without events bill nothing. Report impressions, clicks and purchases to <b>/v2/events</b>.
@@ -75,21 +67,22 @@ function Performance({ days, completeThrough, currency, zone }: PerformanceProps
   return (
     <Stack>
       <Figures of={[
-        { label: "Spend", value: formatMoney(sum(spendOf), currency) },
-        { label: "Impressions", value: formatCount(impressions) },
-        { label: "Clicks", value: formatCount(clicks), note: impressions > 0 ? `${formatShare(clicks / impressions, 2)} of impressions` : undefined },
-        { label: "Purchases", value: formatCount(sum((day) => day.purchases.count)) },
-        { label: "Sales", value: formatMoney(sum((day) => day.purchases.amount), currency) },
+        { label: "Spend", value: formatMoney(sum.spend, currency) },
+        { label: "Impressions", value: formatCount(sum.impressions) },
+        {
+          label: "Clicks", value: formatCount(sum.clicks),
+          note: sum.impressions > 0 ? `${formatShare(sum.clicks / sum.impressions, 2)} of impressions` : undefined,
+        },
+        { label: "Purchases", value: formatCount(sum.purchases) },
+        { label: "Sales", value: formatMoney(sum.sales, currency) },
       ]} />
-      {ordered.length > 1 && (
+      {rows.length > 1 && (
         <Paper withBorder radius="md" p="md">
           <Title order={2} size="h5" mb="xs">Spend and sales by day</Title>
           <LazyChart label="Spend and sales by day" times={times} lines={lines} timeZone="UTC" />
         </Paper>
       )}
-      <Group gap={4}>
-        <Text size="sm" c="dimmed" component="div">Complete to <Time at={completeThrough} format="full" />, days of {zone}.</Text>
-      </Group>
+      <Text size="sm" c="dimmed" component="div">Complete to <Time at={completeThrough} format="full" />, days of {zone}.</Text>
     </Stack>
   );
 }

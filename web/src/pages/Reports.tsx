@@ -11,7 +11,7 @@ import { LazyChart } from "../ui/LazyChart";
 import { formatCount, formatMoney, formatShare, major, type Currency } from "../ui/money";
 import { Page } from "../ui/Page";
 import { Empty, Loaded } from "../ui/States";
-import { dayOf, Time } from "../ui/time";
+import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
 import { download } from "./csv";
 import { rowsOf, sumOf, type Row } from "./reportRows";
 import { ReportGroups, type Grouping } from "./ReportGroups";
@@ -81,7 +81,8 @@ function ByDay({ from, to, days }: { from: string; to: string; days: number }) {
     <Loaded of={report}>
       {(data) => (
         <Days
-          rows={rowsOf(data.reports)} before={before.data ? sumOf(rowsOf(before.data.reports)) : undefined}
+          rows={rowsOf(data.reports, daysBetween(from, to))}
+          before={before.data ? sumOf(rowsOf(before.data.reports, daysBetween(shifted(from, -days), shifted(from, -1)))) : undefined}
           completeThrough={data.completeThrough} currency={marketplace}
         />
       )}
@@ -98,7 +99,7 @@ interface DaysProps {
 
 function Days({ rows, before, completeThrough, currency }: DaysProps) {
   const total = useMemo(() => sumOf(rows), [rows]);
-  const times = useMemo(() => rows.map((row) => Date.parse(`${row.name}T12:00:00Z`) / 1_000), [rows]);
+  const times = useMemo(() => rows.map((row) => noonOf(row.name)), [rows]);
   const lines = useMemo(() => [
     { label: "Spend", values: rows.map((row) => row.spend), format: (n: number) => formatMoney(Math.round(n), currency) },
     { label: "Sales", values: rows.map((row) => row.sales), format: (n: number) => formatMoney(Math.round(n), currency) },
@@ -116,13 +117,13 @@ function Days({ rows, before, completeThrough, currency }: DaysProps) {
         figure("Spend", "spend", money), figure("Impressions", "impressions", formatCount), figure("Clicks", "clicks", formatCount),
         figure("Purchases", "purchases", formatCount), figure("Sales", "sales", money),
       ]} />
-      <LazyChart label="Spend and sales by day" times={times} lines={lines} timeZone="UTC" height={260} />
+      {rows.length > 1 && <LazyChart label="Spend and sales by day" times={times} lines={lines} timeZone="UTC" height={260} />}
       <Group justify="space-between">
         <Text size="sm" c="dimmed" component="div">Complete to <Time at={completeThrough} format="full" />.</Text>
         <Button variant="default" size="xs" onClick={() => download("report.csv", csvOf(rows, "day", currency))}>Download CSV</Button>
       </Group>
       <DataTable
-        label="Days" rows={[...rows].reverse()} rowKey={(row) => row.name} empty={null} columns={reportColumns("Day", currency, (row) => row.name)}
+        label="Days" rows={[...rows].reverse().filter((row) => row.impressions + row.clicks + row.purchases > 0)} rowKey={(row) => row.name} empty={null} columns={reportColumns("Day", currency, (row) => row.name)}
       />
     </Stack>
   );

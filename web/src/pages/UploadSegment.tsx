@@ -37,7 +37,7 @@ export function UploadSegment({ segment, close }: { segment: Schemas["segment.Se
 
 function Taken({ result }: { result: Result }) {
   return (
-    <Alert color={result.rejected > 0 ? "orange" : "green"} variant="outline" role="status" title={`The segment has ${formatCount(result.size)} users`}>
+    <Alert color={result.rejected > 0 ? "orange" : "green"} role="status" title={`The segment has ${formatCount(result.size)} users`}>
       <Text size="sm">
         {formatCount(result.received)} lines received, {formatCount(result.added)} users added, {formatCount(result.removed)} removed,
         {" "}{formatCount(result.rejected)} lines refused.

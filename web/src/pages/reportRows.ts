@@ -10,13 +10,19 @@ export interface Row {
   sales: number;
 }
 
-export const rowsOf = (days: Schemas["report.TotalDay"][]): Row[] => days.map((day) => ({
-  name: day.date, impressions: day.impressions.total, clicks: day.clicks.total, spend: day.clicks.adSpent + day.impressions.adSpent,
-  purchases: day.purchases.count, sales: day.purchases.amount,
-})).sort((a, b) => a.name.localeCompare(b.name));
+const emptyRow = (name: string): Row => ({ name, impressions: 0, clicks: 0, spend: 0, purchases: 0, sales: 0 });
+
+// rowsOf returns a row for every date of a range. The report leaves out days without events.
+export function rowsOf(days: Schemas["report.TotalDay"][], dates: string[]): Row[] {
+  const found = new Map(days.map((day) => [day.date, {
+    name: day.date, impressions: day.impressions.total, clicks: day.clicks.total, spend: day.clicks.adSpent + day.impressions.adSpent,
+    purchases: day.purchases.count, sales: day.purchases.amount,
+  }]));
+  return dates.map((date) => found.get(date) ?? emptyRow(date));
+}
 
 export function sumOf(rows: Row[], name = ""): Row {
-  const sum: Row = { name, impressions: 0, clicks: 0, spend: 0, purchases: 0, sales: 0 };
+  const sum = emptyRow(name);
   for (const row of rows) {
     sum.impressions += row.impressions;
     sum.clicks += row.clicks;

@@ -29,3 +29,14 @@ export function dayOf(timeZone: string, days = 0): string {
   date.setUTCDate(date.getUTCDate() + days);
   return date.toISOString().slice(0, 10);
 }
+
+const dayMillis = 86_400_000;
+
+// daysBetween lists the dates from the first to the last, both included.
+export function daysBetween(first: string, last: string): string[] {
+  const days = Math.max(0, Math.round((Date.parse(last) - Date.parse(first)) / dayMillis) + 1);
+  return Array.from({ length: days }, (_, i) => new Date(Date.parse(first) + i * dayMillis).toISOString().slice(0, 10));
+}
+
+// noonOf is where a chart draws a day: seconds since 1970.
+export const noonOf = (date: string) => Date.parse(`${date}T12:00:00Z`) / 1_000;
