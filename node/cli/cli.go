@@ -61,6 +61,7 @@ type commands struct {
 	Serve    serveCommand    `cmd:"" help:"Run a node; gavel without a command does the same."`
 	Demo     demoCommand     `cmd:"" help:"Run a node with a demo market and simulated shoppers."`
 	Keys     keysCommand     `cmd:"" help:"Generate, create, list and revoke API keys."`
+	Admin    adminCommand    `cmd:"" help:"Create, list and remove admins of the console, and reset passwords."`
 	Config   configCommand   `cmd:"" help:"Check and print the configuration."`
 	Cluster  clusterCommand  `cmd:"" help:"Inspect and change a running cluster, and create certificates."`
 	Explain  explainCommand  `cmd:"" help:"Explain the result of auctions: every bid, and why it won or lost."`
@@ -86,6 +87,7 @@ func newCommands() *commands {
 		Restore: restoreCommand{settings: newSettings()},
 		Recover: recoverCommand{settings: newSettings()},
 		Keys:    newKeys(),
+		Admin:   newAdmin(),
 		Config: configCommand{
 			Check: configCheck{settings: newSettings()},
 			Print: configPrint{settings: newSettings()},

@@ -68,7 +68,7 @@ func (keysCreate) Help() string { return localHelp }
 
 // Run prints only the text of the key, so that scripts can use the output.
 func (c *keysCreate) Run(p *process) error {
-	return c.withKeys(p, func(ctx context.Context, keys operator.Keys) error {
+	return c.withLocal(p, func(ctx context.Context, keys operator.Local) error {
 		made, err := keys.CreateKey(ctx, c.Marketplace, operator.KeyRequest{Kind: c.Kind, Name: c.Name})
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func (keysList) Help() string { return localHelp }
 
 // Run prints a table, without the texts of the keys, which are not stored.
 func (c *keysList) Run(p *process) error {
-	return c.withKeys(p, func(ctx context.Context, keys operator.Keys) error {
+	return c.withLocal(p, func(ctx context.Context, keys operator.Local) error {
 		all, err := keys.ListKeys(ctx, c.Marketplace)
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func (keysRevoke) Help() string { return localHelp }
 
 // Run revokes the key.
 func (c *keysRevoke) Run(p *process) error {
-	return c.withKeys(p, func(ctx context.Context, keys operator.Keys) error {
+	return c.withLocal(p, func(ctx context.Context, keys operator.Local) error {
 		if err := keys.RevokeKey(ctx, c.Marketplace, c.ID); err != nil {
 			return err
 		}
@@ -136,9 +136,9 @@ func (c *keysRevoke) Run(p *process) error {
 	})
 }
 
-// withKeys calls do with the keys of the node of the configured data directory: through its socket while it runs, else
+// withLocal calls do with what can be done on the machine of the node of the configured data directory: through its socket while it runs, else
 // from its disk.
-func (s settings) withKeys(p *process, do func(context.Context, operator.Keys) error) error {
+func (s settings) withLocal(p *process, do func(context.Context, operator.Local) error) error {
 	l, err := s.load(p, config.Default())
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s settings) withKeys(p *process, do func(context.Context, operator.Keys) e
 	ctx := context.Background()
 	err = do(ctx, operator.LocalClient{DataDir: l.DataDir})
 	if errors.Is(err, operator.ErrNotRunning) {
-		return daemon.WithStoppedNode(ctx, l.Config, version, func(keys operator.Keys) error { return do(ctx, keys) })
+		return daemon.WithStoppedNode(ctx, l.Config, version, func(keys operator.Local) error { return do(ctx, keys) })
 	}
 	return err
 }

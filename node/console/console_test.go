@@ -94,16 +94,16 @@ func setUp(t testing.TB, env *managetest.Environment) *browser {
 // The first admin is made once, with the link; the session that follows opens the operations of the API, and its end closes them.
 func TestTheFirstAdminSignsInAndUsesTheAPI(t *testing.T) {
 	env := managetest.New(t)
-	stranger := newBrowser(t, env)
-	if a := stranger.must(401, "GET", "/console/api/session", ""); a["errCode"] != "not_signed_in" || a["needsAdmin"] != true {
+	visitor := newBrowser(t, env)
+	if a := visitor.must(401, "GET", "/console/api/session", ""); a["errCode"] != "not_signed_in" || a["needsAdmin"] != true {
 		t.Fatalf("without an admin: %v", a)
 	}
-	stranger.must(401, "POST", "/console/api/setup", `{"token":"x","email":"eve@example.com","name":"Eve","password":"`+password+`"}`)
+	visitor.must(401, "POST", "/console/api/setup", `{"token":"x","email":"eve@example.com","name":"Eve","password":"`+password+`"}`)
 	ada := setUp(t, env)
 	if link, err := env.Console.SetupLink(); link != "" || err != nil {
 		t.Errorf("with an admin there is a link: %q, %v", link, err)
 	}
-	if a := stranger.must(401, "GET", "/console/api/session", ""); a["needsAdmin"] != false {
+	if a := visitor.must(401, "GET", "/console/api/session", ""); a["needsAdmin"] != false {
 		t.Errorf("with an admin: %v", a)
 	}
 	user := ada.must(200, "GET", "/console/api/session", "")["user"].(map[string]any)
@@ -118,7 +118,7 @@ func TestTheFirstAdminSignsInAndUsesTheAPI(t *testing.T) {
 	if entry := entries[0].(map[string]any); entry["userEmail"] != "ada@example.com" || entry["keyId"] != "" {
 		t.Errorf("the audit log says %v", entry)
 	}
-	stranger.must(401, "GET", keys, "")
+	visitor.must(401, "GET", keys, "")
 	old := *ada
 	ada.must(204, "DELETE", "/console/api/session", "")
 	old.must(401, "GET", keys, "")

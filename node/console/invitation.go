@@ -67,15 +67,3 @@ func (h handlers) accountOf(r *http.Request, email string, in *Acceptance) (stor
 	hash, err := h.hasher.Hash(r.Context(), in.Password)
 	return store.ConsoleUser{Name: in.Name, PasswordHash: hash}, err
 }
-
-// EnsureAdmin makes the first admin from what the operator configured, unless there is or was an admin.
-func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error {
-	has, err := s.people(ctx).HasAdmin()
-	if err != nil || has {
-		return err
-	}
-	if _, err = s.createAdmin(ctx, email, email, password); errors.Is(err, store.ErrAlreadyExists) {
-		return nil // Another node was faster.
-	}
-	return err
-}

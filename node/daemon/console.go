@@ -15,8 +15,12 @@ import (
 
 // openConsole builds the console's service, makes the configured first admin, and starts the background work.
 func (n *node) openConsole(start context.Context) (*console.Service, error) {
+	address := n.cfg.ManageListen
+	if n.manage != nil { // It is nil in a node that was started without its listeners.
+		address = n.manage.Addr().String()
+	}
 	people, err := console.New(console.Config{
-		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), Version: n.version, Demo: n.demoMarket,
+		PublicURL: n.cfg.PublicURL(address), Version: n.version, Demo: n.demoMarket,
 	}, console.Deps{
 		Store: n.store, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,
 	})

@@ -38,7 +38,7 @@ func TestAJoinerTakesTheClustersGroups(t *testing.T) {
 	for _, member := range []config.Config{first, second} {
 		alone := testConfig(filepath.Dir(member.DataDir), 0)
 		alone.NodeID = member.NodeID
-		err := WithStoppedNode(t.Context(), alone, "test", func(operator.Keys) error { t.Error("called"); return nil })
+		err := WithStoppedNode(t.Context(), alone, "test", func(operator.Local) error { t.Error("called"); return nil })
 		if err == nil || !strings.Contains(err.Error(), "one of 2") {
 			t.Errorf("%s: %v", member.NodeID, err)
 		}

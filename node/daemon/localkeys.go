@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/operator"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/raftstore"
@@ -45,7 +46,7 @@ func (n *node) openLocalSocket() {
 	n.push("local socket", func(ctx context.Context) error { return shutdownServer(ctx, server) })
 }
 
-// localKeys implements operator.Keys on a started node. Every change has an entry in the audit log, as one through the
+// localKeys implements operator.Local on a started node. Every change has an entry in the audit log, as one through the
 // management API has.
 type localKeys struct{ *node }
 
@@ -121,7 +122,7 @@ func (k localKeys) audited(ctx context.Context, marketplace, operation, method s
 		k.auditLog.add(ordinal, e)
 	}
 	if err == nil {
-		k.log.Info("key_changed_locally", slog.String("operation", operation), slog.Int("marketplace", int(ordinal)))
+		k.log.Info("access_changed_locally", slog.String("operation", operation), slog.Int("marketplace", int(ordinal)))
 	}
 	return localError(err)
 }
@@ -132,6 +133,10 @@ func localError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return operator.ErrNoSuch
+	case errors.Is(err, store.ErrLastAdmin):
+		return operator.Refused(errors.New("this is the last admin; make another first"))
+	case console.IsInput(err):
+		return operator.Refused(err)
 	case errors.Is(err, store.ErrWrongState):
 		return operator.Refused(errors.New("this is the last management key; make another first"))
 	case limit:
@@ -154,10 +159,10 @@ func (k localKeys) ordinalOf(id string) (uint16, error) {
 	return 0, operator.ErrNoSuch
 }
 
-// WithStoppedNode starts the node of a data directory without its listeners, calls do with its keys, and stops it. It is
+// WithStoppedNode starts the node of a data directory without its listeners, calls do with what can be done on its machine, and stops it. It is
 // for a node without peers: it has all votes, so it can commit a change. A member of a cluster is refused, because its
 // entries need the others; any running member serves the keys of the whole cluster.
-func WithStoppedNode(ctx context.Context, cfg config.Config, version string, do func(operator.Keys) error) error {
+func WithStoppedNode(ctx context.Context, cfg config.Config, version string, do func(operator.Local) error) error {
 	groups, err := raftstore.FoundedGroups(vfs.Default, cfg.DataDir)
 	if err != nil {
 		return err
@@ -166,7 +171,7 @@ func WithStoppedNode(ctx context.Context, cfg config.Config, version string, do 
 		return fmt.Errorf("no node was started in %s yet: its first start makes the first keys", cfg.DataDir)
 	}
 	if cfg.Clustered() {
-		return errors.New("the node belongs to a cluster and does not run here: call gavel keys on a machine of a running member")
+		return errors.New("the node belongs to a cluster and does not run here: call the command on a machine of a running member")
 	}
 	cfg.Log.Level = "warn"
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -190,12 +195,13 @@ func (n *node) startAlone(ctx context.Context) error {
 		}
 	}
 	if members := len(n.raft.Cluster().Nodes); members > 1 {
-		return fmt.Errorf("the node is one of %d of a cluster: call gavel keys on a machine of a running member", members)
+		return fmt.Errorf("the node is one of %d of a cluster: call the command on a machine of a running member", members)
 	}
 	if err := n.bootstrap(ctx); err != nil {
 		return err
 	}
 	n.auditLog = newAuditWriter(n.store, n.log)
 	n.push("audit log", func(ctx context.Context) error { n.auditLog.close(ctx); return nil })
-	return nil
+	_, err := n.openConsole(ctx)
+	return err
 }

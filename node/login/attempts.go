@@ -11,7 +11,7 @@ import (
 const LockWindow = 15 * time.Minute
 
 // The failed attempts after which further ones are refused until the window of the first has passed. An account has two limits,
-// because one limit for everybody would let a stranger lock its owner out with a handful of requests: an address is locked out of an
+// because one limit for everybody would let anybody lock its owner out with a handful of requests: an address is locked out of an
 // account soon, and an account as a whole only after many addresses have guessed.
 const (
 	failuresOfPair    = 10  // Of one address for one account.

@@ -16,11 +16,11 @@ import (
 // The parameters of argon2id (RFC 9106): the second choice of OWASP's recommendation, about 0.2 s of one CPU. They are part of every
 // stored hash, so they can be raised; a hash with others is replaced at the next sign-in.
 const (
-	argonPasses = 2
-	argonMemory = 19 << 10 // KiB, so 19 MiB for each hash that is being made.
-	argonLanes  = 1
-	argonSalt   = 16 // Bytes.
-	argonKey    = 32 // Bytes.
+	argonPasses  = 2
+	argonMemory  = 19 << 10 // KiB, so 19 MiB for each hash that is being made.
+	argonThreads = 1
+	argonSalt    = 16 // Bytes.
+	argonKey     = 32 // Bytes.
 )
 
 // Bounds of the hashing of this process, so that sign-ins can take neither all memory nor all CPUs.
@@ -61,7 +61,7 @@ type Hasher struct {
 // NewHasher returns a Hasher.
 func NewHasher() *Hasher {
 	h := &Hasher{running: make(chan struct{}, hashesAtOnce), waiting: make(chan struct{}, hashesAtOnce+hashesWaiting)}
-	h.unknown = encodeHash(parameters{argonMemory, argonPasses, argonLanes}, make([]byte, argonSalt), make([]byte, argonKey))
+	h.unknown = encodeHash(parameters{argonMemory, argonPasses, argonThreads}, make([]byte, argonSalt), make([]byte, argonKey))
 	return h
 }
 
@@ -90,7 +90,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	defer end()
 	salt := make([]byte, argonSalt)
 	_, _ = rand.Read(salt) // crypto/rand never returns an error.
-	p := parameters{argonMemory, argonPasses, argonLanes}
+	p := parameters{argonMemory, argonPasses, argonThreads}
 	return encodeHash(p, salt, p.key(password, salt)), nil
 }
 
@@ -114,18 +114,18 @@ func (h *Hasher) Verify(ctx context.Context, password, hash string) (ok, outdate
 	}
 	defer end()
 	same := subtle.ConstantTimeCompare(p.key(password, salt), want) == 1
-	return same && !nobody, p != parameters{argonMemory, argonPasses, argonLanes}, nil
+	return same && !nobody, p != parameters{argonMemory, argonPasses, argonThreads}, nil
 }
 
 // parameters are the costs of a hash.
 type parameters struct {
-	memory uint32 // KiB
-	passes uint32
-	lanes  uint8
+	memory  uint32 // KiB
+	passes  uint32
+	threads uint8
 }
 
 func (p parameters) key(password string, salt []byte) []byte {
-	return argon2.IDKey([]byte(password), salt, p.passes, p.memory, p.lanes, argonKey)
+	return argon2.IDKey([]byte(password), salt, p.passes, p.memory, p.threads, argonKey)
 }
 
 const phcPrefix = "$argon2id$v=19$"
@@ -133,7 +133,7 @@ const phcPrefix = "$argon2id$v=19$"
 // encodeHash writes the PHC form: $argon2id$v=19$m=KiB,t=PASSES,p=LANES$SALT$KEY.
 func encodeHash(p parameters, salt, key []byte) string {
 	b := base64.RawStdEncoding
-	return fmt.Sprintf("%sm=%d,t=%d,p=%d$%s$%s", phcPrefix, p.memory, p.passes, p.lanes, b.EncodeToString(salt), b.EncodeToString(key))
+	return fmt.Sprintf("%sm=%d,t=%d,p=%d$%s$%s", phcPrefix, p.memory, p.passes, p.threads, b.EncodeToString(salt), b.EncodeToString(key))
 }
 
 // errHash is returned for a stored text that is no hash of this package.
@@ -151,10 +151,10 @@ func decodeHash(text string) (p parameters, salt, key []byte, err error) {
 	if !found || len(parts) != 3 {
 		return p, nil, nil, errHash
 	}
-	if n, err := fmt.Sscanf(parts[0], "m=%d,t=%d,p=%d", &p.memory, &p.passes, &p.lanes); n != 3 || err != nil {
+	if n, err := fmt.Sscanf(parts[0], "m=%d,t=%d,p=%d", &p.memory, &p.passes, &p.threads); n != 3 || err != nil {
 		return p, nil, nil, errHash
 	}
-	if p.memory == 0 || p.memory > memoryMax || p.passes == 0 || p.passes > passesMax || p.lanes == 0 {
+	if p.memory == 0 || p.memory > memoryMax || p.passes == 0 || p.passes > passesMax || p.threads == 0 {
 		return p, nil, nil, errHash
 	}
 	salt, err = base64.RawStdEncoding.Strict().DecodeString(parts[1])

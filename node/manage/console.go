@@ -51,8 +51,8 @@ func (s *Server) ruleOf(rt *route) string {
 	if !strings.HasPrefix(rest, "campaigns") || strings.HasPrefix(rt.path, publicV1+"offsite-ads/") {
 		return rt.operation
 	}
-	if twin := s.routes.byPattern[rt.method+" "+publicV1+"agency/"+rest]; twin != nil && area != "campaign-service" {
-		return twin.operation
+	if agency := s.routes.byPattern[rt.method+" "+publicV1+"agency/"+rest]; agency != nil && area != "campaign-service" {
+		return agency.operation
 	}
 	return rt.operation
 }

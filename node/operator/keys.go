@@ -34,6 +34,12 @@ type KeyRequest struct {
 	Name string `json:"name"`
 }
 
+// Local is what whoever administers the machine of a node may do without a key.
+type Local interface {
+	Keys
+	Admins
+}
+
 // Keys creates, lists and revokes the API keys of a marketplace. An empty marketplace id is the first one. ErrNoSuch is
 // returned for an unknown marketplace or key, and an error that is Refused when the rules of keys forbid the change.
 type Keys interface {
@@ -43,24 +49,28 @@ type Keys interface {
 }
 
 // ErrNoSuch means that what a request names does not exist.
-var ErrNoSuch = errors.New("there is no such marketplace or key")
+var ErrNoSuch = errors.New("there is no such marketplace, key or user")
 
 // keysPath is the path of the requests on the socket.
 const keysPath = "/operator/v1/keys"
 
-// LocalHandler serves Keys. REQUIRES: everybody who can call it may do everything.
-func LocalHandler(k Keys, publicURL string) http.Handler {
-	h := localHandler{handler{url: publicURL}, k}
+// LocalHandler serves Local. REQUIRES: everybody who can call it may do everything.
+func LocalHandler(l Local, publicURL string) http.Handler {
+	h := localHandler{handler{url: publicURL}, l}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+keysPath, h.answer(h.create))
 	mux.HandleFunc("GET "+keysPath, h.answer(h.list))
 	mux.HandleFunc("DELETE "+keysPath+"/{id}", h.answer(h.revoke))
+	mux.HandleFunc("POST "+adminsPath, h.answer(h.createAdmin))
+	mux.HandleFunc("GET "+adminsPath, h.answer(h.listAdmins))
+	mux.HandleFunc("DELETE "+adminsPath+"/{email}", h.answer(h.removeAdmin))
+	mux.HandleFunc("POST "+adminsPath+"/{email}/password", h.answer(h.resetPassword))
 	return mux
 }
 
 type localHandler struct {
 	handler
-	keys Keys
+	local Local
 }
 
 // answer writes the JSON of what serve returns, or its error.
@@ -96,13 +106,13 @@ func (h localHandler) create(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.keys.CreateKey(r.Context(), marketplaceOf(r), k)
+	return h.local.CreateKey(r.Context(), marketplaceOf(r), k)
 }
 
 func (h localHandler) list(r *http.Request) (any, error) {
-	return h.keys.ListKeys(r.Context(), marketplaceOf(r))
+	return h.local.ListKeys(r.Context(), marketplaceOf(r))
 }
 
 func (h localHandler) revoke(r *http.Request) (any, error) {
-	return struct{}{}, h.keys.RevokeKey(r.Context(), marketplaceOf(r), r.PathValue("id"))
+	return struct{}{}, h.local.RevokeKey(r.Context(), marketplaceOf(r), r.PathValue("id"))
 }

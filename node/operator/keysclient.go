@@ -16,7 +16,7 @@ import (
 // ErrNotRunning means that no node serves the socket of a data directory.
 var ErrNotRunning = errors.New("no running node serves this data directory")
 
-// LocalClient is the Keys of a running node, called through the socket in its data directory. Every method returns
+// LocalClient is the Local of a running node, called through the socket in its data directory. Every method returns
 // ErrNotRunning when nobody answers there.
 type LocalClient struct{ DataDir string }
 
