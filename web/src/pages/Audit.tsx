@@ -44,7 +44,7 @@ export default function Audit() {
         empty={<Empty title={key || operation ? "No entry fits the filter" : "Nothing has been changed yet"} />}
         columns={[
           { name: "Time", cell: (one) => <Time at={one.at} format="full" /> },
-          { name: "Who", cell: (one) => <Identifier value={one.keyId} length={24} /> },
+          { name: "Who", cell: (one) => <Who entry={one} /> },
           { name: "Operation", cell: (one) => one.operation },
           { name: "Path", cell: (one) => <Text size="sm" ff="monospace" style={{ overflowWrap: "anywhere" }}>{one.path.replace("/public/v1", "")}</Text> },
           { name: "Status", align: "right", cell: (one) => one.status },
@@ -59,6 +59,12 @@ export default function Audit() {
       </Modal>
     </Page>
   );
+}
+
+// Who shows the user of the console, or the key of a program.
+function Who({ entry }: { entry: Entry }) {
+  if (entry.userEmail) return <Text size="sm" style={{ overflowWrap: "anywhere" }}>{entry.userEmail}</Text>;
+  return entry.keyId ? <Identifier value={entry.keyId} length={24} /> : <Text size="sm" c="dimmed">the node</Text>;
 }
 
 function Details({ entry }: { entry: Entry }) {
