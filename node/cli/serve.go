@@ -26,7 +26,7 @@ func (c *serveCommand) Run(p *process) error {
 func (p *process) serve(l *config.Loaded, o daemon.Options) error {
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
-	o.Out, o.Version, o.Warnings = p.out, version, l.Warnings
+	o.Out, o.Version, o.Warnings, o.Settings = p.out, version, l.Warnings, l.Effective()
 	o.Log, o.LogTerminal = p.err, p.errTerminal
 	o.LogColours = p.variable("NO_COLOR") == "" && p.variable("TERM") != "dumb"
 	err := p.start(ctx, l.Config, o)

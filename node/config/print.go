@@ -13,14 +13,26 @@ import (
 func (l *Loaded) WriteSources(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "KEY\tVALUE\tSOURCE")
-	for _, s := range Settings() {
-		value := withoutUserinfo(s.text(&l.Config))
+	for _, e := range l.Effective() {
+		value := e.Value
 		if value == "" {
 			value = `""`
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, value, l.Origin(s.Key).Name)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", e.Key, value, e.Source)
 	}
 	return t.Flush()
+}
+
+// Effective is a setting with its value and where it was set. A secret is masked.
+type Effective struct{ Key, Value, Source string }
+
+// Effective returns every setting in the order of the documentation.
+func (l *Loaded) Effective() []Effective {
+	var all []Effective
+	for _, s := range Settings() {
+		all = append(all, Effective{s.Key, withoutUserinfo(s.text(&l.Config)), l.Origin(s.Key).Name})
+	}
+	return all
 }
 
 // WriteYAML prints the configuration as a file that Load reads back to the same values, with the help of each key above

@@ -12,7 +12,8 @@ import (
 // The functions below are for whoever administers the machine of a node. They prove nothing about the caller, and their errors are
 // those of the store or an *apierr.Error about what was sent.
 
-var adminAccess = store.ConsoleAccess{Marketplace: store.OperatorMarketplace, Role: store.RoleAdmin}
+// AdminAccess is the right of the cluster's operator.
+var AdminAccess = store.ConsoleAccess{Marketplace: store.OperatorMarketplace, Role: store.RoleAdmin}
 
 // EnsureAdmin makes the first admin from what the operator configured, unless there is or was an admin.
 func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error {
@@ -38,7 +39,7 @@ func (s *Service) CreateAdmin(ctx context.Context, email, name, password string)
 	u, err := s.people(ctx).UserByEmail(email)
 	if errors.Is(err, store.ErrNotFound) {
 		_, err = s.people(ctx).Create(ctx, store.ConsoleUser{
-			Email: email, Name: name, PasswordHash: hash, Access: []store.ConsoleAccess{adminAccess},
+			Email: email, Name: name, PasswordHash: hash, Access: []store.ConsoleAccess{AdminAccess},
 		})
 		return err
 	}
@@ -48,7 +49,7 @@ func (s *Service) CreateAdmin(ctx context.Context, email, name, password string)
 	_, err = s.people(ctx).Change(ctx, u.ID, func(u *store.ConsoleUser) error {
 		u.PasswordHash = hash
 		u.Epoch++
-		return u.Grant(adminAccess)
+		return u.Grant(AdminAccess)
 	})
 	return err
 }

@@ -11,7 +11,13 @@ import (
 // audited makes a change with an entry in the audit log, which names the user who made it; by the address alone when the account is
 // made by the same request.
 func audited[T any](h handlers, r *http.Request, who *store.ConsoleUser, operation string, do func(context.Context) (T, error)) (T, error) {
-	marketplace := marketplaceOf(who)
+	return auditedIn(h, r, who, marketplaceOf(who), operation, do)
+}
+
+// auditedIn is audited for a change in a marketplace.
+func auditedIn[T any](
+	h handlers, r *http.Request, who *store.ConsoleUser, marketplace uint16, operation string, do func(context.Context) (T, error),
+) (T, error) {
 	id := ""
 	if who.ID != (ids.UUID{}) {
 		id = who.ID.String()

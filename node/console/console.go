@@ -16,6 +16,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/login"
+	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
 )
@@ -31,11 +32,16 @@ type Config struct {
 	PublicURL string // Of the management listener, without a final slash. With https, cookies are sent over TLS alone.
 	Version   string
 	Demo      bool // The market is the demo's.
+	Settings  []Setting
 }
 
 // Deps are the parts of the node behind the console.
 type Deps struct {
 	Store *store.Store
+	// Watch begins to watch the auctions of a marketplace on this node.
+	Watch func(marketplace uint16) *serving.Watch
+	// Draining reports whether the node is about to stop, so that live streams end. It may be nil.
+	Draining func() bool
 	// Current reports whether this node may decide about credentials at a time, because it knows what was revoked. If nil, always.
 	Current func(at time.Time) bool
 	Now     func() time.Time
@@ -53,6 +59,7 @@ type Service struct {
 	origins  *http.CrossOriginProtection
 	touches  chan store.LoginKey
 	files    *files
+	hub      *hub
 }
 
 // touchesMax is how many sessions may wait for the time of their last request to be recorded. BOUND: beyond it the next request of
@@ -67,7 +74,7 @@ func New(c Config, d Deps) (*Service, error) {
 	}
 	return &Service{
 		config: c, deps: d, hasher: login.NewHasher(), attempts: login.NewAttempts(), origins: http.NewCrossOriginProtection(),
-		touches: make(chan store.LoginKey, touchesMax), files: f,
+		touches: make(chan store.LoginKey, touchesMax), files: f, hub: newHub(d.Watch),
 	}, nil
 }
 
@@ -81,16 +88,23 @@ type Listener struct {
 func (s *Service) Routes(l Listener) map[string]http.HandlerFunc {
 	h := handlers{s, l}
 	return map[string]http.HandlerFunc{
-		"GET /{$}":                                s.files.serve,
-		"GET " + Base:                             s.files.serve,
-		"GET " + Base + "/{path...}":              s.files.serve,
-		"GET " + APIBase + "/{path...}":           h.unknown,
-		"GET " + APIBase + "/session":             h.answer(h.session),
-		"POST " + APIBase + "/session":            h.answer(h.signIn),
-		"DELETE " + APIBase + "/session":          h.answer(h.signOut),
-		"POST " + APIBase + "/setup":              h.answer(h.setup),
-		"POST " + APIBase + "/invitations/accept": h.answer(h.accept),
-		"PUT " + APIBase + "/password":            h.answer(h.changePassword),
+		"GET /{$}":                                                 s.files.serve,
+		"GET " + Base:                                              s.files.serve,
+		"GET " + Base + "/{path...}":                               s.files.serve,
+		"GET " + APIBase + "/{path...}":                            h.unknown,
+		"GET " + APIBase + "/session":                              h.answer(h.session),
+		"POST " + APIBase + "/session":                             h.answer(h.signIn),
+		"DELETE " + APIBase + "/session":                           h.answer(h.signOut),
+		"POST " + APIBase + "/setup":                               h.answer(h.setup),
+		"POST " + APIBase + "/invitations/accept":                  h.answer(h.accept),
+		"GET " + APIBase + "/settings":                             h.answer(h.settings),
+		"GET " + APIBase + "/users":                                h.answer(h.users),
+		"POST " + APIBase + "/users":                               h.answer(h.invite),
+		"PATCH " + APIBase + "/users/{user_id}":                    h.answer(h.changeRole),
+		"DELETE " + APIBase + "/users/{user_id}":                   h.answer(h.removeUser),
+		"DELETE " + APIBase + "/users/invitations/{invitation_id}": h.answer(h.revoke),
+		"GET " + APIBase + "/live":                                 h.live,
+		"PUT " + APIBase + "/password":                             h.answer(h.changePassword),
 	}
 }
 

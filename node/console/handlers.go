@@ -73,7 +73,10 @@ func (h handlers) answer(serve func(w http.ResponseWriter, r *http.Request) (any
 func (h handlers) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var final *apierr.Error
 	var later wait
+	var limit *store.Limit
 	switch {
+	case errors.As(err, &limit):
+		h.Refuse(w, apierr.LimitExceeded, limit.Error())
 	case errors.As(err, &final):
 		h.Refuse(w, final.Code, final.Message)
 	case errors.As(err, &later):

@@ -31,6 +31,21 @@ const currentTimeout = 2 * time.Second
 // without an open session, ForbiddenRole when the user has no access to the marketplace or vendor that the request names, and
 // ServiceUnavailable while this node cannot know which sessions have ended. With a code but OK the Login may be set.
 func (s *Service) Identify(r *http.Request) (Identity, apierr.Code) {
+	who, code := s.observe(r)
+	if code != apierr.OK && code != apierr.ForbiddenRole {
+		return who, code
+	}
+	if who.NeedsTouch(s.deps.Now()) {
+		select {
+		case s.touches <- who.Key:
+		default: // The next request records its time.
+		}
+	}
+	return who, code
+}
+
+// observe is Identify without the effect that the session stays open for longer.
+func (s *Service) observe(r *http.Request) (Identity, apierr.Code) {
 	l, code := s.login(r)
 	if code != apierr.OK {
 		return Identity{}, code
@@ -65,18 +80,15 @@ func (s *Service) login(r *http.Request) (store.Login, apierr.Code) {
 	case err != nil:
 		return store.Login{}, apierr.ServiceUnavailable
 	}
-	if l.NeedsTouch(now) {
-		select {
-		case s.touches <- key:
-		default: // The next request records its time.
-		}
-	}
 	return l, apierr.OK
 }
 
 // choose returns the access that a request uses: the one for the named marketplace and vendor, else the first.
 func (s *Service) choose(r *http.Request, all []store.ConsoleAccess) (store.ConsoleAccess, apierr.Code) {
 	marketplace, vendor := r.Header.Get(MarketplaceHeader), r.Header.Get(VendorHeader)
+	if marketplace == "" && r.URL.Path == livePath { // An EventSource cannot set headers.
+		marketplace = r.URL.Query().Get("marketplace")
+	}
 	for _, a := range all {
 		m := s.marketplace(a.Marketplace)
 		if m == nil || marketplace != "" && m.ID.String() != marketplace {

@@ -24,7 +24,7 @@ func (h handlers) accept(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	unknown := apierr.New(apierr.WrongCredentials, "the link has expired, was revoked or was used before; ask for another invitation")
-	it, marketplace, err := h.people(r.Context()).Invitation(r.Context(), in.Token)
+	it, err := h.people(r.Context()).Invited(r.Context(), in.Token)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, unknown
 	}
@@ -35,7 +35,7 @@ func (h handlers) accept(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := store.ConsoleUser{ID: u.ID, Email: it.Email, Access: []store.ConsoleAccess{{Marketplace: marketplace}}}
+	who := store.ConsoleUser{ID: u.ID, Email: it.Email, Access: []store.ConsoleAccess{it.Access}}
 	done, err := audited(h, r, &who, "acceptInvitation", func(ctx context.Context) (store.ConsoleUser, error) {
 		return h.people(ctx).Accept(ctx, in.Token, u)
 	})

@@ -224,7 +224,7 @@ func (s *Service) createAdmin(ctx context.Context, email, name, password string)
 	}
 	return s.people(ctx).CreateFirst(ctx, store.ConsoleUser{
 		Email: email, Name: name, PasswordHash: hash,
-		Access: []store.ConsoleAccess{adminAccess},
+		Access: []store.ConsoleAccess{AdminAccess},
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/login"
+	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 )
 
@@ -20,9 +21,9 @@ func (n *node) openConsole(start context.Context) (*console.Service, error) {
 		address = n.manage.Addr().String()
 	}
 	people, err := console.New(console.Config{
-		PublicURL: n.cfg.PublicURL(address), Version: n.version, Demo: n.demoMarket,
+		PublicURL: n.cfg.PublicURL(address), Version: n.version, Demo: n.demoMarket, Settings: n.consoleSettings(),
 	}, console.Deps{
-		Store: n.store, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,
+		Store: n.store, Watch: n.watch, Draining: n.stopping.Load, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,
 	})
 	if err != nil {
 		return nil, err
@@ -38,6 +39,18 @@ func (n *node) openConsole(start context.Context) (*console.Service, error) {
 	go func() { defer close(ended); people.Run(ctx) }()
 	n.push("console", func(context.Context) error { cancel(); <-ended; return nil })
 	return people, nil
+}
+
+// watch begins to watch the auctions of a marketplace on this node.
+func (n *node) watch(marketplace uint16) *serving.Watch { return n.core.Watch(marketplace) }
+
+// consoleSettings are the effective settings in the form of the console.
+func (n *node) consoleSettings() []console.Setting {
+	all := make([]console.Setting, len(n.settings))
+	for i, s := range n.settings {
+		all[i] = console.Setting{Name: s.Key, Value: s.Value, Source: s.Source}
+	}
+	return all
 }
 
 // ensureAdmin makes the first admin from admin.email and admin.password_file. It changes nothing when there is or was an admin. It

@@ -19,7 +19,8 @@ type Options struct {
 	Out      io.Writer // Receives the banner and the demo's counters.
 	Demo     *DemoOptions
 	Version  string
-	Warnings []string // Of the configuration; they are logged.
+	Warnings []string           // Of the configuration; they are logged.
+	Settings []config.Effective // What the console shows of the configuration.
 
 	Log         io.Writer // Receives the log and the progress of long work; nil: standard error.
 	LogTerminal bool      // Log is a terminal.

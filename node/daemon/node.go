@@ -40,6 +40,7 @@ type node struct {
 	screen      *screen // nil without a terminal.
 	version     string
 	demoMarket  bool // The market is the demo's.
+	settings    []config.Effective
 	resources   resources
 	topology    ids.Topology
 	publisher   *publisher
@@ -75,7 +76,7 @@ type node struct {
 // peers do; and a cluster shows its first keys once, so a start must not fail on a taken port after that. When a start
 // fails, start returns the node too, so that the caller stops the parts that were started.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, screen *screen) (*node, error) {
-	n := &node{cfg: cfg, log: log, screen: screen, version: o.Version, demoMarket: o.Demo != nil, failed: make(chan error, 3)} // One for each listener and the socket.
+	n := &node{cfg: cfg, log: log, screen: screen, version: o.Version, demoMarket: o.Demo != nil, settings: o.Settings, failed: make(chan error, 3)} // One for each listener and the socket.
 	for _, step := range []func(context.Context) error{
 		n.deriveLimits, n.bindListeners, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
 	} {

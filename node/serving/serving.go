@@ -72,6 +72,7 @@ type Deps struct {
 // Core answers /v2 and /healthz. It is safe for concurrent use; each request uses a Scratch of its own.
 type Core struct {
 	Deps
+	live          live // Beside what is only read: a request loads it, and the counters below change all the time.
 	cors          *CORS
 	scratches     sync.Pool
 	scratchNumber atomic.Uint32 // The number of Scratches made so far.
@@ -111,6 +112,7 @@ func (c *Core) Serve(sc *Scratch) {
 	t := c.route(sc, r)
 	op, code := c.dispatch(sc, r, t)
 	sc.finish(c, r, t, op, code)
+	c.live.offer(sc)
 }
 
 // Refuse answers a request that the listener itself refuses before it can be routed.

@@ -17,29 +17,49 @@ func (i *Invitation) AcceptToken() string { return i.ID.String() + "." + i.Token
 // The roles of invitations, as the public interface writes them, and those of the console.
 var invitedRoles = map[string]ConsoleRole{"vendor_admin": RoleVendorAdmin, "vendor_analyst": RoleVendorAnalyst}
 
-// Invitation returns the invitation of a token and the number of its marketplace. ErrNotFound when there is none, when it has expired,
-// or when its link was used: the holder of a link must not learn which of these it is.
-func (p People) Invitation(ctx context.Context, token string) (Invitation, uint16, error) {
+// Invited is what the link of an invitation gives to whoever opens it: a right for an address.
+type Invited struct {
+	Email  string
+	Access ConsoleAccess
+	// accepted returns the records by which the invitation ends and takes effect, but for the account. userID is for a new user of a
+	// vendor.
+	accepted func(userID ids.UUID) ([]command.Record, error)
+}
+
+// Invited returns what the token of an invitation gives. ErrNotFound when there is none, when it has expired, or when its link was used:
+// the holder of a link must not learn which of these it is.
+func (p People) Invited(ctx context.Context, token string) (Invited, error) {
 	text, secret, _ := strings.Cut(token, ".")
 	id, err := ids.Parse(text)
 	if err != nil {
-		return Invitation{}, 0, ErrNotFound
+		return Invited{}, ErrNotFound
 	}
 	all, err := Operator{p.t}.Marketplaces(ctx)
 	if err != nil {
-		return Invitation{}, 0, err
+		return Invited{}, err
 	}
 	for i := range all {
-		at, err := invitations.find(p.tenant(all[i].Ordinal), keyOfID(id))
-		switch {
-		case errors.Is(err, ErrNotFound):
-		case err != nil:
-			return Invitation{}, 0, err
-		case at.item.acceptable(secret, p.t.now()):
-			return at.item, all[i].Ordinal, nil
+		for _, find := range []func(Tenant, ids.UUID, string) (Invited, error){p.vendorInvited, p.staffInvited} {
+			if it, err := find(p.tenant(all[i].Ordinal), id, secret); !errors.Is(err, ErrNotFound) {
+				return it, err
+			}
 		}
 	}
-	return Invitation{}, 0, ErrNotFound
+	return Invited{}, ErrNotFound
+}
+
+// vendorInvited is Invited for an invitation of the public interface, whose address becomes a user of the vendor.
+func (p People) vendorInvited(t Tenant, id ids.UUID, secret string) (Invited, error) {
+	at, err := invitations.find(t, keyOfID(id))
+	if err != nil || !at.item.acceptable(secret, t.now()) {
+		return Invited{}, errors.Join(err, ErrNotFound)
+	}
+	it := at.item
+	return Invited{it.Email, ConsoleAccess{t.marketplace, invitedRoles[it.Role], it.VendorID}, func(userID ids.UUID) ([]command.Record, error) {
+		it.Accepted, it.Joined, it.UpdatedMillis = true, true, t.now()
+		member, err := p.joined(t, &it, userID)
+		return append(member, invitations.record(t, &it, at.version)), err
+	}}, nil
 }
 
 // acceptable reports whether a link with the secret works at a time. An invitation whose user got the vendor in another way is
@@ -56,30 +76,22 @@ func (p People) tenant(marketplace uint16) Tenant {
 // ErrForeignAccount is returned when the account of an invitation's address is another one than the caller has proved to own.
 var ErrForeignAccount = errors.New("the address has an account of its own")
 
-// Accept accepts an invitation: its address becomes a user of the vendor and gets the vendor's role in the console, and the link stops
-// working; all in one command. u is the new account, or the existing one if it has an id. ErrNotFound as for Invitation,
-// ErrForeignAccount when another account has the address.
+// Accept accepts an invitation: its address gets the right, and the link stops working; all in one command. u is the new account, or
+// the existing one if it has an id. ErrNotFound as for Invited, ErrForeignAccount when another account has the address.
 func (p People) Accept(ctx context.Context, token string, u ConsoleUser) (ConsoleUser, error) {
 	fresh, userID := p.t.mint(ctx, 0), p.t.mint(ctx, 0)
 	var out ConsoleUser
 	err := p.t.retry(ctx, func() ([]command.Record, error) {
-		it, marketplace, err := p.Invitation(ctx, token)
+		it, err := p.Invited(ctx, token)
 		if err != nil {
 			return nil, err
 		}
-		t, now := p.tenant(marketplace), p.t.now()
-		at, err := invitations.find(t, keyOfID(it.ID))
+		records, err := it.accepted(userID)
 		if err != nil {
 			return nil, err
 		}
-		at.item.Accepted, at.item.Joined, at.item.UpdatedMillis = true, true, now
-		records := []command.Record{invitations.record(t, &at.item, at.version)}
-		member, err := p.joined(t, &it, userID)
-		if err != nil {
-			return nil, err
-		}
-		account, err := p.withAccess(u, fresh, it.Email, ConsoleAccess{marketplace, invitedRoles[it.Role], it.VendorID}, &out)
-		return slices.Concat(records, member, account), err
+		account, err := p.withAccess(u, fresh, it.Email, it.Access, &out)
+		return append(records, account...), err
 	}, command.NotFound, command.AlreadyExists)
 	return out, err
 }
@@ -107,7 +119,8 @@ func (p People) withAccess(u ConsoleUser, id ids.UUID, email string, access Cons
 	case errors.Is(err, ErrNotFound) && u.ID == ids.UUID{}:
 		u.ID, u.Email, u.Epoch, u.Access, u.CreatedMillis, u.UpdatedMillis = id, email, 1, []ConsoleAccess{access}, now, now
 		*out = u
-		return consoleUsers.newRecords(p.t, &u), nil
+		admins, err := p.countAdmins(false, u.IsAdmin())
+		return append(admins, consoleUsers.newRecords(p.t, &u)...), err
 	case err == nil && at.item.ID != u.ID, errors.Is(err, ErrNotFound):
 		return nil, ErrForeignAccount
 	case err != nil:
@@ -119,7 +132,8 @@ func (p People) withAccess(u ConsoleUser, id ids.UUID, email string, access Cons
 	}
 	known.UpdatedMillis = now
 	*out = known
-	return []command.Record{consoleUsers.record(p.t, &known, at.version)}, nil
+	admins, err := p.countAdmins(at.item.IsAdmin(), known.IsAdmin())
+	return append(admins, consoleUsers.record(p.t, &known, at.version)), err
 }
 
 // Grant gives the user a right. A right for the same marketplace and vendor is replaced, and then all login sessions end. ErrTooMany

@@ -161,7 +161,7 @@ func (w *Environment) listener(t testing.TB, s *store.Store) *manage.Server {
 		}
 	}
 	people, err := console.New(console.Config{PublicURL: w.config.PublicURL, Version: w.config.Version}, console.Deps{
-		Store: s, Now: w.Now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Audit: audit,
+		Store: s, Watch: w.core.Watch, Now: w.Now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Audit: audit,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,184 @@
+package serving
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/auction"
+)
+
+// Bounds of what is copied for those who watch live auctions.
+const (
+	liveEvery   = 50 * time.Millisecond // Between two samples of a watch: at most 20 a second.
+	liveBodyMax = 16 << 10              // BOUND: bytes of a body; a longer one is left out of the sample.
+	liveQueue   = 32                    // BOUND: samples that wait for their receiver; more are dropped.
+)
+
+// live are those who watch live auctions of this node. While there are none, a request costs one atomic load. A request never waits for
+// a receiver: a sample is dropped when its queue is full.
+//
+// LOCKS: mu serialises changes of the list; requests only load it.
+type live struct {
+	watches atomic.Pointer[[]*Watch] // nil while nobody watches.
+	mu      sync.Mutex
+}
+
+// Watch receives samples of the auctions of one marketplace on this node, and counts all of them. Close ends it.
+type Watch struct {
+	Samples <-chan LiveSample
+
+	samples     chan LiveSample
+	of          *live
+	marketplace uint16
+	next        atomic.Int64 // The earliest time of the next sample, in Unix nanoseconds.
+	auctions    atomic.Uint64
+	events      atomic.Uint64
+	charged     atomic.Int64 // In micros.
+}
+
+// LiveSample is one request for auctions with its results.
+type LiveSample struct {
+	At        time.Time
+	RequestID string
+	Operation string
+	Auctions  []LiveAuction
+	Body      []byte // Empty if it was too large.
+}
+
+// LiveAuction is one auction of a LiveSample. The members are named as those of an ExplainedAuction.
+type LiveAuction struct {
+	ResultType string            `json:"resultType"`
+	Slots      int               `json:"slots"`
+	Winners    int               `json:"winners"`
+	Lost       map[string]uint32 `json:"lost"`
+	Ads        []LiveAd          `json:"ads"`
+}
+
+// LiveAd is a winner.
+type LiveAd struct {
+	Rank       int    `json:"rank"`
+	Type       string `json:"type"`
+	ID         string `json:"id"`
+	CampaignID string `json:"campaignId,omitempty"` // Empty for external demand.
+}
+
+// LiveTotals count what a Watch saw since it began, samples and all other requests.
+type LiveTotals struct {
+	Auctions, Events uint64
+	ChargedMicros    int64
+}
+
+// Watch begins to watch the auctions of a marketplace.
+func (c *Core) Watch(marketplace uint16) *Watch {
+	samples := make(chan LiveSample, liveQueue)
+	w := &Watch{Samples: samples, samples: samples, of: &c.live, marketplace: marketplace}
+	c.live.change(func(all []*Watch) []*Watch { return append(all, w) })
+	return w
+}
+
+// Close ends a watch. Samples gets no more values; it is not closed, because a request may be offering one.
+func (w *Watch) Close() {
+	w.of.change(func(all []*Watch) []*Watch {
+		return slices.DeleteFunc(all, func(x *Watch) bool { return x == w })
+	})
+}
+
+// Totals returns what was counted so far.
+func (w *Watch) Totals() LiveTotals {
+	return LiveTotals{w.auctions.Load(), w.events.Load(), w.charged.Load()}
+}
+
+// change publishes a changed copy of the list.
+func (l *live) change(fn func([]*Watch) []*Watch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*Watch
+	if now := l.watches.Load(); now != nil {
+		all = slices.Clone(*now)
+	}
+	if all = fn(all); len(all) == 0 {
+		l.watches.Store(nil)
+		return
+	}
+	l.watches.Store(&all)
+}
+
+// offer shows a request that was answered to those who watch its marketplace.
+func (l *live) offer(sc *Scratch) {
+	all := l.watches.Load()
+	if all == nil || sc.code != apierr.OK {
+		return
+	}
+	for _, w := range *all {
+		switch {
+		case sc.op == OpEvents && w.marketplace == sc.event.marketplace:
+			w.countEvents(&sc.event)
+		case (sc.op == OpAuctions || sc.op == OpBrands || sc.op == OpTravel) && w.marketplace == sc.ticket.Marketplace:
+			w.auctions.Add(uint64(len(sc.results.Results)))
+			w.sample(sc)
+		}
+	}
+}
+
+func (w *Watch) countEvents(es *eventScratch) {
+	w.events.Add(uint64(len(es.batch.Events)))
+	charged := int64(0)
+	for i := range es.shares {
+		for k := range es.shares[i].outcomes {
+			charged += int64(es.shares[i].outcomes[k].Charged)
+		}
+	}
+	if charged != 0 {
+		w.charged.Add(charged)
+	}
+}
+
+// sample offers a copy of the request when the last sample is long enough ago.
+func (w *Watch) sample(sc *Scratch) {
+	now, next := sc.Request.Now.UnixNano(), w.next.Load()
+	if now < next || len(w.samples) == cap(w.samples) || !w.next.CompareAndSwap(next, now+int64(liveEvery)) {
+		return
+	}
+	s := LiveSample{At: sc.Request.Now, Operation: liveNames[sc.op], Auctions: make([]LiveAuction, len(sc.results.Results))}
+	for _, f := range sc.Fields {
+		if bytes.Equal(f.Name, nameRequestID) {
+			s.RequestID = string(f.Value)
+		}
+	}
+	for i := range s.Auctions {
+		s.Auctions[i] = liveAuction(&sc.results.Results[i], sc.request.Auctions[i].Slots)
+	}
+	if len(sc.request.Body) <= liveBodyMax {
+		s.Body = bytes.Clone(sc.request.Body)
+	}
+	select {
+	case w.samples <- s:
+	default:
+	}
+}
+
+// liveNames are the operations by the names that Explain takes.
+var liveNames = map[Operation]string{OpAuctions: "auctions", OpBrands: "sponsored-brand", OpTravel: "travel"}
+
+func liveAuction(r *auction.Result, slots int) LiveAuction {
+	a := LiveAuction{
+		ResultType: resultNames[r.Type], Slots: slots, Winners: len(r.Winners), Lost: map[string]uint32{}, Ads: make([]LiveAd, len(r.Winners)),
+	}
+	for reason, n := range r.Lost {
+		if n > 0 {
+			a.Lost[auction.Reason(reason).String()] = n // Fewer than 256.
+		}
+	}
+	for i := range r.Winners {
+		w := &r.Winners[i]
+		a.Ads[i] = LiveAd{Rank: int(w.Rank), Type: w.Type.String(), ID: string(w.ID)}
+		if w.Campaign != nil {
+			a.Ads[i].CampaignID = string(w.Campaign[:])
+		}
+	}
+	return a
+}
