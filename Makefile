@@ -1,7 +1,7 @@
 # Everything a person or a CI runs here is a target; .ci/run calls make test and make test-all.
-# Needs: Go. make test-all also runs the published clients where Node.js 20 or newer and npm are on the path, the race detector
-# where a C compiler is, and golangci-lint where its modules can be fetched. What cannot run is named in a line that begins
-# with SKIPPED and says why.
+# Needs: Go. make test-all also runs the published clients and builds the console where Node.js 20 or newer and npm are on the
+# path, drives the console where Chromium is, and runs the race detector where a C compiler is, and golangci-lint where its
+# modules can be fetched. What cannot run is named in a line that begins with SKIPPED and says why.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -77,8 +77,9 @@ test: format vet ## What a change must pass before it is shown to others: format
 
 # The parts print how long they took, because together with make test they have 25 minutes on two idle cores.
 .PHONY: test-all
-test-all: format vet clients environment ## Run all tests: also the published clients, simulated hours, minutes of nemesis, race detector, linter, today's planted bugs.
+test-all: format vet clients environment ## Run all tests: also the console in a browser, the published clients, simulated hours, minutes of nemesis, race detector, linter, today's planted bugs.
 	@SECONDS=0; GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./... | grep --line-buffered -v 'no test files'; echo "tests: $$SECONDS s"
+	@SECONDS=0; $(MAKE) web-check; echo "console: $$SECONDS s"
 	@SECONDS=0; $(MAKE) race; echo "race detector: $$SECONDS s"
 	@SECONDS=0; $(MAKE) lint; echo "linter: $$SECONDS s"
 	@PLANTED=all go test -count=1 -run '^TestPatchesApply$$' ./planted
@@ -118,6 +119,24 @@ compat: ## Run the published clients, unmodified, against a node. Needs Node.js 
 conformance: ## Replay the exchanges of node/hotpath/testdata against any node. BASE_URL=, KEY=, MANAGE_URL=, MANAGE_KEY=; without BASE_URL a fresh one.
 	@CONFORMANCE_BASE_URL='$(BASE_URL)' CONFORMANCE_KEY='$(KEY)' CONFORMANCE_MANAGE_URL='$(MANAGE_URL)' CONFORMANCE_MANAGE_KEY='$(MANAGE_KEY)' \
 		go test -count=1 -timeout $(TIMEOUT) -run '^TestConformanceKit' -v ./node
+
+# The build is committed, so that a Go developer needs no Node.js. npm runs only where packages are missing or have changed.
+.PHONY: web
+web: ## Build the console's pages from web/ into node/console/dist. Needs Node.js 20 and npm.
+	@[ web/node_modules/.package-lock.json -nt web/package-lock.json ] || npm ci --prefix web --silent
+	@npm run --prefix web --silent build
+
+.PHONY: web-check
+web-check: ## Compare node/console/dist with a fresh build of web/, and drive the console in Chromium. GAVEL_BROWSER=/usr/bin/chromium.
+	@mkdir -p bin; major="$$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" || true; \
+	if [ "$${major:-0}" -lt 20 ] || ! command -v npm >/dev/null; then \
+		echo "SKIPPED: the console's build and browser tests. Install Node.js 20 or newer with npm."; exit 0; fi; \
+	if [ ! web/node_modules/.package-lock.json -nt web/package-lock.json ] && ! npm ci --prefix web --silent >bin/npm-web.log 2>&1; then \
+		echo "SKIPPED: the console's build and browser tests. npm ci failed (is the registry reachable?):"; tail -n 3 bin/npm-web.log; exit 0; fi; \
+	npm run --prefix web --silent compare; \
+	browser="$${GAVEL_BROWSER:-/usr/bin/chromium}"; \
+	if [ ! -x "$$browser" ]; then echo "SKIPPED: the console's browser tests. There is no $$browser; on Debian: apt-get install chromium"; exit 0; fi; \
+	$(MAKE) build; GAVEL_BROWSER="$$browser" npm run --prefix web --silent test
 
 .PHONY: kill
 kill: ## Kill a node under load again and again and audit its ledgers. KILLS=200.
@@ -211,4 +230,4 @@ fix: ## Format, modernize, tidy.
 
 .PHONY: clean
 clean: ## Remove what the targets above made.
-	@rm -rf bin gavel-demo gavel-cluster $(CLIENTS)/node_modules
+	@rm -rf bin gavel-demo gavel-cluster $(CLIENTS)/node_modules web/node_modules

@@ -1,0 +1,59 @@
+// Decides what a visitor sees: the pages for people without a session, or the shell with the page of the address.
+import { Center, Loader, Stack } from "@mantine/core";
+import { Component, lazy, Suspense, type ReactNode } from "react";
+import { Route, Routes, useLocation } from "react-router";
+import { isSession, useSession } from "../api/session";
+import { Failure, Loading } from "../ui/States";
+import { NotFound } from "./NotFound";
+import { pages, permitted } from "./pages";
+import { Shell } from "./Shell";
+import { SignIn } from "./SignIn";
+
+const SetUp = lazy(() => import("./SetUp"));
+const AcceptInvitation = lazy(() => import("./AcceptInvitation"));
+
+export function App() {
+  const { pathname } = useLocation();
+  if (pathname === "/setup") return <Alone><SetUp /></Alone>;
+  if (pathname === "/invitation") return <Alone><AcceptInvitation /></Alone>;
+  return <WithSession />;
+}
+
+const Alone = ({ children }: { children: ReactNode }) => <Suspense fallback={<Waiting />}>{children}</Suspense>;
+
+const Waiting = () => <Center h="100vh"><Loader aria-label="Loading" /></Center>;
+
+function WithSession() {
+  const session = useSession();
+  if (session.error) {
+    return (
+      <Center h="100vh"><Stack maw={480} p="md"><Failure error={session.error} retry={() => void session.refetch()} /></Stack></Center>
+    );
+  }
+  if (!session.data) return <Waiting />;
+  if (!isSession(session.data)) return <SignIn needsAdmin={session.data.needsAdmin} />;
+  return (
+    <Shell session={session.data}>
+      {(role) => <Routes>
+        {pages.filter((page) => permitted(page, role)).map((page) => (
+          <Route key={page.path} path={page.path} element={<Guarded key={page.path}><page.component /></Guarded>} />
+        ))}
+        <Route path="*" element={<NotFound />} />
+      </Routes>}
+    </Shell>
+  );
+}
+
+// Guarded shows the failure of one page instead of an empty console.
+class Guarded extends Component<{ children: ReactNode }, { error: Error | null }> {
+  override state = { error: null as Error | null };
+
+  static getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  override render() {
+    if (this.state.error) return <Failure error={this.state.error} retry={() => this.setState({ error: null })} />;
+    return <Suspense fallback={<Loading />}>{this.props.children}</Suspense>;
+  }
+}

@@ -1,0 +1,43 @@
+// Every page of the console: its address, its place in the navigation and who may see it.
+import { lazy, type ComponentType } from "react";
+import { ofVendor, type Role } from "../api/session";
+
+export interface PageEntry {
+  path: string;
+  component: ComponentType;
+  label?: string; // Its name in the navigation; pages without one are reached from another page.
+  group?: string;
+  vendors?: boolean; // Users of a vendor see the page too.
+  roles?: Role[]; // Only these; absent: all, but for users of vendors.
+}
+
+export const groups = ["", "Sell", "Creatives", "Connect", "Administer"];
+
+const admins: Role[] = ["admin"];
+const runners: Role[] = ["admin", "operator"];
+
+export const pages: PageEntry[] = [
+  { path: "/", label: "Overview", group: "", component: lazy(() => import("../pages/Overview")), vendors: true },
+  { path: "/start", label: "First auction", group: "", component: lazy(() => import("../pages/Start")), roles: admins },
+  { path: "/live", label: "Live auctions", group: "", component: lazy(() => import("../pages/Live")) },
+  { path: "/playground", label: "Playground", group: "", component: lazy(() => import("../pages/Playground")) },
+  { path: "/reports", label: "Reports", group: "", component: lazy(() => import("../pages/Reports")), vendors: true },
+  { path: "/campaigns", label: "Campaigns", group: "Sell", component: lazy(() => import("../pages/Campaigns")), vendors: true },
+  { path: "/campaigns/:id", component: lazy(() => import("../pages/Campaign")), vendors: true },
+  { path: "/vendors", label: "Vendors", group: "Sell", component: lazy(() => import("../pages/Vendors")) },
+  { path: "/vendors/:id", component: lazy(() => import("../pages/Vendor")), vendors: true },
+  { path: "/catalog", label: "Catalog", group: "Sell", component: lazy(() => import("../pages/Catalog")) },
+  { path: "/placements", label: "Placements", group: "Creatives", component: lazy(() => import("../pages/Placements")) },
+  { path: "/templates", label: "Templates", group: "Creatives", component: lazy(() => import("../pages/Templates")) },
+  { path: "/assets", label: "Assets", group: "Creatives", component: lazy(() => import("../pages/Assets")), vendors: true },
+  { path: "/audiences", label: "Audiences", group: "Connect", component: lazy(() => import("../pages/Audiences")) },
+  { path: "/keys", label: "API keys", group: "Connect", component: lazy(() => import("../pages/Keys")), roles: admins },
+  { path: "/webhooks", label: "Webhooks", group: "Connect", component: lazy(() => import("../pages/Webhooks")), roles: admins },
+  { path: "/users", label: "Users", group: "Administer", component: lazy(() => import("../pages/Users")), roles: admins },
+  { path: "/audit", label: "Audit log", group: "Administer", component: lazy(() => import("../pages/Audit")), roles: runners },
+  { path: "/cluster", label: "Cluster", group: "Administer", component: lazy(() => import("../pages/Cluster")), roles: admins },
+  { path: "/settings", label: "Settings", group: "Administer", component: lazy(() => import("../pages/Settings")) },
+];
+
+export const permitted = (page: PageEntry, role: Role) =>
+  ofVendor(role) ? page.vendors === true : !page.roles || page.roles.includes(role);

@@ -1,0 +1,24 @@
+// Settings: those of the marketplace, which can be changed here, and those of the node, which come from its configuration.
+import { Tabs } from "@mantine/core";
+import { useCurrent } from "../api/session";
+import { useAddressState } from "../ui/address";
+import { Page } from "../ui/Page";
+import { MarketplaceSettings } from "./MarketplaceSettings";
+import { NodeSettings } from "./NodeSettings";
+
+export default function Settings() {
+  const { role } = useCurrent();
+  const [tab, setTab] = useAddressState("tab", "marketplace");
+  return (
+    <Page title="Settings">
+      <Tabs value={tab} onChange={(value) => setTab(value ?? "marketplace")} keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="marketplace">Marketplace</Tabs.Tab>
+          {role === "admin" && <Tabs.Tab value="node">This node</Tabs.Tab>}
+        </Tabs.List>
+        <Tabs.Panel value="marketplace" pt="md"><MarketplaceSettings /></Tabs.Panel>
+        {role === "admin" && <Tabs.Panel value="node" pt="md"><NodeSettings /></Tabs.Panel>}
+      </Tabs>
+    </Page>
+  );
+}

@@ -1,0 +1,99 @@
+// Sign-in, the first admin, a vendor's view, and a node that goes away and comes back.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
+import { admin, startNode } from "./node.mjs";
+
+export function accessTests(given) {
+  test("a wrong password is refused, the right one signs in, and signing out ends the session", async () => {
+    const { browser, demo } = given;
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await page.goto(`${demo.origin}/`); // The address of the node is enough.
+    await page.getByLabel("Email").fill(admin.email);
+    await page.getByRole("textbox", { name: "Password" }).fill("not the password");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+    await checkAccessibility(page, "sign in");
+    await screenshot(page, "light-sign-in");
+    await signIn(window);
+    await page.getByRole("button", { name: admin.email }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await window.go("/keys");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await window.close();
+  });
+
+  test("the one-time link makes the first admin, whose first auction turns the page green", async () => {
+    const node = await startNode("serve", { withAdmin: false });
+    try {
+      const window = await openPage(given.browser, node.origin, { expected: [signedOutNotice] });
+      const { page } = window;
+      await window.go("/");
+      await page.getByText("This node has no admin yet").waitFor();
+      await screenshot(page, "light-no-admin");
+      const link = /http:\S+\/console\/setup#token=\S+/.exec(node.log)?.[0];
+      assert.ok(link, `the node prints the link:\n${node.log}`);
+      await page.goto(link);
+      await page.reload();
+      await page.getByLabel("Email").fill("first@example.com");
+      await page.getByLabel("Name").fill("First");
+      await page.getByRole("textbox", { name: "Password" }).fill("a long enough password");
+      await page.getByRole("button", { name: "Create the admin" }).click();
+      await page.getByRole("heading", { name: "Send your first auction" }).waitFor();
+      await page.getByRole("button", { name: "Create an auction key" }).click();
+      const command = await page.getByRole("region", { name: "In a terminal" }).innerText();
+      const key = /gavel_auc_[\w-]+/.exec(command)[0];
+      assert.equal((await node.auction(key, ["p1"])).status, 201);
+      await page.getByText("The node has answered an auction").waitFor();
+      await screenshot(page, "light-first-auction");
+      await window.close();
+    } finally {
+      await node.remove();
+    }
+  });
+
+  test("a person of a vendor sees the vendor and nothing else", async () => {
+    const { browser, demo } = given;
+    const { invites } = await demo.api("POST", "/invitation-service/invitations", {
+      invites: [{ vendorEmail: "vera@example.com", vendorId: "v10", targetUserRole: "vendor_admin" }],
+    });
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await page.goto(invites[0].acceptUrl);
+    await page.getByLabel("Name").fill("Vera");
+    await page.getByRole("textbox", { name: "Password" }).fill("a long enough password");
+    await page.getByRole("button", { name: "Accept and sign in" }).click();
+    const navigation = page.getByRole("navigation", { name: "Pages" });
+    await navigation.waitFor();
+    assert.deepEqual(await navigation.getByRole("link").allInnerTexts(), ["Overview", "Reports", "Campaigns", "Assets", "Wallets"]);
+    for (const path of ["/", "/reports", "/campaigns", "/assets", "/vendors/v10"]) {
+      await window.go(path);
+      await settled(page);
+      assert.equal(await page.getByRole("alert").count(), 0, `${path}: ${await page.getByRole("alert").allInnerTexts()}`);
+      await screenshot(page, `vendor${path.replaceAll(/[^a-z0-9]+/gi, "-")}`);
+      await checkAccessibility(page, `vendor ${path}`);
+    }
+    await window.go("/keys");
+    await page.getByRole("heading", { name: "No such page" }).waitFor();
+    await window.close();
+  });
+
+  test("a node that stops gives a message, and the page goes on without a reload when it is back", async () => {
+    const { browser, demo } = given;
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice, "ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "503", "502"] });
+    const { page } = window;
+    await signIn(window);
+    await page.getByRole("link", { name: "Cluster" }).click();
+    await page.getByText("The cluster is healthy").waitFor();
+    await demo.stop();
+    await page.getByText("The node does not answer", { exact: true }).waitFor({ timeout: 30_000 });
+    await demo.start();
+    await page.getByText("The node does not answer", { exact: true }).waitFor({ state: "detached", timeout: 60_000 });
+    await page.getByRole("link", { name: "Campaigns" }).click();
+    await settled(page);
+    assert.ok(await page.getByRole("switch").count() > 0);
+    await window.close();
+  });
+}

@@ -1,0 +1,63 @@
+// The inspector explains auctions, and a campaign that is paused on its page loses as paused.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openPage, settled, signedOutNotice, signIn } from "./browser.mjs";
+
+export function auctionTests(given) {
+  test("the playground explains winners and losers, and a paused campaign", async () => {
+    const { browser, demo } = given;
+    const { campaigns } = await demo.api("GET", "/campaign-service/campaigns?limit=50&ad_format=listing&is_active=true");
+    const campaign = campaigns.find((one) => one.name.includes("spring") && one.bidCount > 0);
+    const { bids } = await demo.api("GET", `/campaign-service/campaigns/${campaign.campaignId}/bids?limit=5`);
+    const body = JSON.stringify({ auctions: [{ type: "listings", slots: 1, products: { ids: bids.map((bid) => bid.target.id) } }] });
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await signIn(window);
+
+    const explain = async () => {
+      await window.go("/playground");
+      await settled(page);
+      await page.getByLabel("Body of POST /v2/auctions").fill(body);
+      await page.getByRole("button", { name: "Run and explain" }).click();
+      await page.getByRole("heading", { name: "listings", level: 2 }).waitFor();
+    };
+    await explain();
+    assert.ok(await page.getByText("Rank 1", { exact: true }).count() > 0, "somebody wins");
+    assert.equal(await page.getByRole("tab", { name: "Paused" }).count(), 0);
+    await page.getByRole("button", { name: "Numbers" }).first().click();
+    await page.getByText("Competes with", { exact: true }).waitFor();
+
+    await window.go(`/campaigns/${campaign.campaignId}`);
+    await settled(page);
+    await page.getByRole("switch", { name: "Active" }).click();
+    await page.getByText("paused", { exact: true }).first().waitFor();
+    await explain();
+    await page.getByRole("tab", { name: "Paused" }).click();
+    await page.getByText("The campaign or the bid is switched off", { exact: false }).first().waitFor();
+
+    await window.go(`/campaigns/${campaign.campaignId}`);
+    await settled(page);
+    await page.getByRole("switch", { name: "Active" }).click();
+    await page.getByText("active", { exact: true }).first().waitFor();
+    await window.close();
+  });
+
+  test("an amount that is not one is refused before it is sent", async () => {
+    const { browser, demo } = given;
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await signIn(window);
+    await window.go("/campaigns");
+    await settled(page);
+    await page.getByRole("table").getByRole("link").first().click();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel(/^Budget \(/).fill("12.345");
+    await page.getByText("An amount with at most 2 decimals").waitFor();
+    await page.getByLabel(/^Budget \(/).fill("77.77");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("€77.77", { exact: false }).first().waitFor();
+    const id = new URL(page.url()).pathname.split("/").at(-1);
+    assert.equal((await demo.api("GET", `/campaign-service/campaigns/${id}`)).budget.amount, 7777);
+    await window.close();
+  });
+}

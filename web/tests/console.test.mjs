@@ -1,0 +1,27 @@
+// Drives the console of real nodes in a real browser. Needs bin/gavel, and Chromium at GAVEL_BROWSER or /usr/bin/chromium.
+import { after, before } from "node:test";
+import { accessTests } from "./access.mjs";
+import { auctionTests } from "./auctions.mjs";
+import { launch } from "./browser.mjs";
+import { hostileTests } from "./hostile.mjs";
+import { keyTests } from "./keys.mjs";
+import { startNode } from "./node.mjs";
+import { pageTests } from "./pages.mjs";
+
+const given = { browser: null, demo: null };
+
+before(async () => {
+  given.browser = await launch();
+  given.demo = await startNode("demo", { flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5"] });
+});
+
+after(async () => {
+  await given.browser?.close();
+  await given.demo?.remove();
+});
+
+pageTests(given);
+keyTests(given);
+auctionTests(given);
+hostileTests(given);
+accessTests(given);

@@ -1,0 +1,68 @@
+// A key is made by keyboard alone, runs an auction, and is refused after it was revoked.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { checkAccessibility, openPage, settled, signedOutNotice, signIn } from "./browser.mjs";
+
+const tabsMax = 60; // So many presses of Tab reach every element of the page.
+
+// tabTo presses Tab until the focused element has the name.
+async function tabTo(page, name) {
+  for (let press = 0; press < tabsMax; press++) {
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent?.trim());
+    if (focused === name) return;
+  }
+  assert.fail(`Tab does not reach ${name}`);
+}
+
+export function keyTests(given) {
+  test("a key is created by keyboard, runs an auction and is revoked", async () => {
+    const { browser, demo } = given;
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await signIn(window);
+    await window.go("/keys");
+    await settled(page);
+
+    await tabTo(page, "Create key");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Create a key" }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.tagName === "INPUT"); // The first field has the focus.
+    await page.keyboard.type("storefront <b>test</b>");
+    await checkAccessibility(page, "create a key");
+    await page.keyboard.press("Enter");
+    const secret = page.getByRole("dialog", { name: "Copy the key now" }).getByRole("textbox");
+    await secret.waitFor();
+    const key = await secret.inputValue();
+    assert.match(key, /^gavel_auc_/);
+    await tabTo(page, "Copy");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key);
+    await tabTo(page, "I have copied the key");
+    await page.keyboard.press("Enter");
+    await secret.waitFor({ state: "detached" });
+
+    const products = await productsWithBids(demo);
+    const answer = await (await demo.auction(key, products)).json();
+    assert.equal(answer.results[0].winners.length, 1, JSON.stringify(answer));
+
+    await page.getByRole("button", { name: "Revoke storefront <b>test</b>" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await sleep(1_000); // Every node refuses a revoked key within a second.
+    assert.equal((await demo.auction(key, products)).status, 401);
+    await window.close();
+  });
+}
+
+// productsWithBids returns products on which active listing campaigns bid.
+export async function productsWithBids(node) {
+  const { campaigns } = await node.api("GET", "/campaign-service/campaigns?limit=50&ad_format=listing&is_active=true");
+  const ids = [];
+  for (const campaign of campaigns.filter((one) => one.name.includes("spring")).slice(0, 5)) {
+    const { bids } = await node.api("GET", `/campaign-service/campaigns/${campaign.campaignId}/bids?limit=20`);
+    ids.push(...bids.filter((bid) => bid.target.type === "product").map((bid) => bid.target.id));
+  }
+  return [...new Set(ids)].slice(0, 50);
+}

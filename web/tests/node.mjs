@@ -1,0 +1,73 @@
+// Starts nodes for the tests, each with its own directory and ports.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const binary = process.env.GAVEL_BINARY ?? fileURLToPath(new URL("../../bin/gavel", import.meta.url));
+const startMillis = 60_000;
+
+export const admin = { email: "ada@example.com", password: "correct horse battery staple" };
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+// startNode runs a command of gavel and waits until it is ready. The returned node can be stopped and started again.
+export async function startNode(command, { withAdmin = true, flags = [] } = {}) {
+  const directory = mkdtempSync(join(tmpdir(), "gavel-console-"));
+  const [auctions, manage, peers] = [await freePort(), await freePort(), await freePort()];
+  writeFileSync(join(directory, "password"), `${admin.password}\n`, { mode: 0o600 });
+  const node = { origin: `http://127.0.0.1:${manage}`, auctions: `http://127.0.0.1:${auctions}`, log: "", child: null };
+
+  node.start = async () => {
+    const env = { ...process.env, ...(withAdmin ? { GAVEL_ADMIN_EMAIL: admin.email, GAVEL_ADMIN_PASSWORD_FILE: join(directory, "password") } : {}) };
+    node.child = spawn(binary, [
+      command, "--data-dir", join(directory, "data"), "--keys-file", join(directory, "keys.json"), "--auction-listen", `127.0.0.1:${auctions}`,
+      "--manage-listen", `127.0.0.1:${manage}`, "--peer-listen", `127.0.0.1:${peers}`, ...flags,
+    ], { env, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [node.child.stdout, node.child.stderr]) stream.on("data", (text) => { node.log += text; });
+    const deadline = Date.now() + startMillis;
+    const ready = () => fetch(`${node.origin}/readyz`).then((answer) => answer.ok, () => false);
+    const filled = () => command !== "demo" || node.log.includes("curl -s");
+    while (!(await ready()) || !filled()) {
+      if (Date.now() > deadline || node.child.exitCode !== null) throw new Error(`the node does not start:\n${node.log}`);
+      await sleep(100);
+    }
+  };
+  node.stop = async () => {
+    if (!node.child || node.child.exitCode !== null) return;
+    const ended = new Promise((resolve) => node.child.once("exit", resolve));
+    node.child.kill("SIGTERM");
+    await ended;
+  };
+  node.remove = async () => {
+    await node.stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  node.keys = () => JSON.parse(readFileSync(join(directory, "keys.json"), "utf8"));
+  // api calls the management API with the first management key and fails on a refusal.
+  node.api = async (method, path, body) => {
+    const answer = await fetch(`${node.origin}/public/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${node.keys().managementKey}`, ...(body ? { "Content-Type": "application/json" } : {}) },
+      body: body && JSON.stringify(body),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text ? JSON.parse(text) : undefined;
+  };
+  node.auction = (key, products) => fetch(`${node.auctions}/v2/auctions`, {
+    method: "POST", headers: { Authorization: `Bearer ${key}` },
+    body: JSON.stringify({ auctions: [{ type: "listings", slots: 1, products: { ids: products } }] }),
+  });
+  await node.start();
+  return node;
+}
