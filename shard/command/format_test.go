@@ -55,6 +55,7 @@ func TestFormat(t *testing.T) {
 		{OpForgetNotices, forgetNotices.name},
 		{OpPace, paces.name},
 		{OpTraffic, traffics.name},
+		{OpCountAuctions, countAuctions.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -70,6 +71,7 @@ func TestFormat(t *testing.T) {
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(paces), rowsOf(countedReports), rowsOf(paced),
 		rowsOf(pacingMemories),
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(trafficDates), rowsOf(traffics),
+		rowsOf(countAuctions), rowsOf(campaignAuctions), rowsOf(lostAuctions),
 	} {
 		write(&b)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
+	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
 // limits holds the number of values of each enumeration.
@@ -125,6 +126,14 @@ func randomOf[T any](random *rand.Rand) T {
 		x.Minutes = x.Minutes%TrafficMinutesMax + 1
 		for i := range x.Auctions {
 			x.Auctions[i] %= TrafficMax + 1
+		}
+	case *CountAuctions:
+		for i := range x.Campaigns {
+			c := &x.Campaigns[i]
+			c.Won %= AuctionsMax + 1
+			for j := range c.Lost {
+				c.Lost[j].Reason, c.Lost[j].Auctions = c.Lost[j].Reason%rollup.LossReasonsMax, c.Lost[j].Auctions%(AuctionsMax+1)
+			}
 		}
 	case *PutMarketplace:
 		x.Marketplace.LearnedQualityMilli %= learn.ExponentOne + 1

@@ -90,6 +90,7 @@ func (g *Generator) Step() Step {
 		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts, g.mark, g.forgetNotices,
 		g.pace, g.pace,
 		g.traffic,
+		g.auctions,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
