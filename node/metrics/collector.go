@@ -133,6 +133,10 @@ var nodeGauges = []gauge[Node]{
 	{pacingFailed.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsFailed) }},
 	{pacingRefused.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsRefused) }},
 	{pacingLate.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsLate) }},
+	{countsProposed.desc(), total, func(n *Node) float64 { return float64(n.AuctionCounts.Proposed) }},
+	{countsFailed.desc(), total, func(n *Node) float64 { return float64(n.AuctionCounts.Failed) }},
+	{countsDropped.desc(), total, func(n *Node) float64 { return float64(n.AuctionCounts.Dropped) }},
+	{countsWeight.desc(), level, func(n *Node) float64 { return float64(n.AuctionCounts.Weight) }},
 	{pacingDeferred.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Deferred) }},
 	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
 }

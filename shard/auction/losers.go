@@ -9,8 +9,8 @@ import (
 
 // This file counts by campaign the auctions that were lost. An auction is lost by a campaign when bids of it were
 // candidates and none of them won; the reason is that of its bid that came furthest, because this is the one that more
-// money or another setting would have helped first. To find the losers costs about as much as to rank them, so it is done
-// only for the requests that Params.LossWeight selects.
+// money or another setting would have helped first. To find the losers costs a tenth of the auction, so a busy node
+// does it only for some requests, which Params.LossWeight selects.
 
 // loser is a campaign with a bid that lost.
 type loser struct {
