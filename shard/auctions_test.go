@@ -31,7 +31,7 @@ func TestAuctionsAreCountedOnce(t *testing.T) {
 	}
 	expect(t, "before the level", counted(1, 7, 1, 3), command.TooEarly)
 	expect(t, "nothing counted", sums(), "")
-	r.Do(setFeature(command.LevelAuctions))
+	r.Do(setFeature(command.LevelReports))
 
 	expect(t, "the first", counted(1, 7, 1, 3), command.Done)
 	expect(t, "sums", sums(), "0 3 1 4 4")

@@ -231,7 +231,7 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 			add(g.EventStep().Command)
 		}
 	}
-	if level >= command.LevelAuctions {
+	if level >= command.LevelReports {
 		for range goldenCommands / 12 {
 			add(g.AuctionsStep().Command)
 		}

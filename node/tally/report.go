@@ -50,7 +50,7 @@ func newReport(t *Tally, g ids.Group) *report {
 
 // add adds the counts of a campaign. Before the group knows the command, they are left out.
 func (r *report) add(x *market.AuctionCounts, hour uint32) {
-	if r.t.c.Groups.Level(r.group) < command.LevelAuctions {
+	if r.t.c.Groups.Level(r.group) < command.LevelReports {
 		return
 	}
 	r.mu.Lock()

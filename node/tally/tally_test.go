@@ -184,14 +184,14 @@ func TestAuctionsCountInTheirHour(t *testing.T) {
 // command yet.
 func TestReportsAreRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, m := newGroup(t, command.LevelAuctions-1)
+		g, m := newGroup(t, command.LevelReports-1)
 		x := start(t, g, m, 1, time.UTC)
 		m.View().AddAuctionWon(1)
 		time.Sleep(11 * time.Second)
 		if s := x.Stats(); s.Proposed+s.Failed+s.Dropped > 0 || len(g.counted(t, 1)) > 0 {
 			t.Errorf("before the level: %+v", s)
 		}
-		g.r.Do(command.AppendSetFeature(nil, time.Now().UnixMilli(), command.SetFeature{Level: command.LevelAuctions}))
+		g.r.Do(command.AppendSetFeature(nil, time.Now().UnixMilli(), command.SetFeature{Level: command.LevelReports}))
 		m.View().AddAuctionWon(1)
 		time.Sleep(10 * time.Second)
 		if got := g.counted(t, 1); len(got) != 1 || got[0].Won != 1 {

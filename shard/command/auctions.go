@@ -54,7 +54,7 @@ var (
 	).checked(func(x *LostAuctions) bool { return x.Auctions <= AuctionsMax })
 )
 
-// AppendCountAuctions appends a CountAuctions, which needs LevelAuctions.
+// AppendCountAuctions appends a CountAuctions, which needs LevelReports.
 func AppendCountAuctions(dst []byte, nowMillis int64, x *CountAuctions) []byte {
 	return appendCommand(dst, OpCountAuctions, nowMillis, countAuctions, x)
 }

@@ -66,7 +66,7 @@ func TestFormat(t *testing.T) {
 		rowsOf(advances), rowsOf(bootstraps), rowsOf(putMarketplaces), rowsOf(putRecords), rowsOf(putCategories),
 		rowsOf(putProducts), rowsOf(patchProducts), rowsOf(productPatchEntries), rowsOf(documentMembers),
 		rowsOf(deleteCatalogs), rowsOf(createCampaigns), rowsOf(patchCampaigns), rowsOf(expectations),
-		rowsOf(putBids), rowsOf(patchBids), rowsOf(adjustWallets), rowsOf(openAccounts), rowsOf(transfers),
+		rowsOf(putBids), rowsOf(patchBids), rowsOf(adjustWallets), rowsOf(walletIDs), rowsOf(openAccounts), rowsOf(transfers),
 		rowsOf(forgetEmptied), rowsOf(commitSegments), rowsOf(markVendors), rowsOf(vendorMarks), rowsOf(setFeatures),
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(paces), rowsOf(countedReports), rowsOf(paced),
 		rowsOf(pacingMemories),

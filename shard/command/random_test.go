@@ -118,6 +118,9 @@ func randomOf[T any](random *rand.Rand) T {
 		}
 	case *AdjustWallet:
 		x.Amount += 1 - x.Amount%2
+		if len(x.Others) > 0 {
+			x.Strict, x.Amount = true, -max(x.Amount, -x.Amount)
+		}
 	case *Transfer:
 		x.ID[0], x.From[0], x.To[0] = 1, 2, 3
 		x.Amount += 1 - x.Amount%2

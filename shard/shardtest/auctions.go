@@ -70,7 +70,7 @@ func (m *Model) compareAuctions(b shard.Queries, fail func(string, ...any)) {
 	}
 }
 
-// AuctionsStep returns a command that counts auctions. REQUIRES: the model has reached LevelAuctions.
+// AuctionsStep returns a command that counts auctions. REQUIRES: the model has reached LevelReports.
 func (g *Generator) AuctionsStep() Step {
 	g.tick()
 	return g.auctions()
@@ -79,7 +79,7 @@ func (g *Generator) AuctionsStep() Step {
 // auctions counts auctions of some campaigns, one of which does not exist. Often it repeats or skips a number, or comes from
 // an earlier start of the node.
 func (g *Generator) auctions() Step {
-	if g.Model.Level < command.LevelAuctions {
+	if g.Model.Level < command.LevelReports {
 		return g.advance()
 	}
 	x := command.CountAuctions{Node: uint16(g.choose(2, "node")), Start: uint32(1 + g.choose(3, "start"))}

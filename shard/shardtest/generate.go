@@ -243,6 +243,11 @@ func (g *Generator) adjust() Step {
 			a = g.asked[g.choose(len(g.asked), "which adjustment")]
 		}
 	}
+	if a.Strict && a.Amount < 0 && g.Model.Level >= command.LevelReports {
+		for range g.choose(3, "others") {
+			a.Others = append(a.Others, g.walletOf(a.Marketplace, a.VendorID))
+		}
+	}
 	g.asked = append(g.asked, a)
 	return Step{Name: "adjust", Command: command.AppendAdjustWallet(nil, g.now, &a), Result: g.Model.Adjust(&a)}
 }
