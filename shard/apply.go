@@ -104,6 +104,8 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.data(), c, command.ReadPace, m.paceCampaigns)
 	case command.OpTraffic:
 		return applyIfCarried(m.meta, c, command.ReadTraffic, m.learnTraffic)
+	case command.OpCountAuctions:
+		return applyIfCarried(m.data(), c, command.ReadCountAuctions, m.countAuctions)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

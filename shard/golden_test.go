@@ -231,6 +231,11 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 			add(g.EventStep().Command)
 		}
 	}
+	if level >= command.LevelReports {
+		for range goldenCommands / 12 {
+			add(g.AuctionsStep().Command)
+		}
+	}
 	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { // Few.
 		add(cmd)
 	}

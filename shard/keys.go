@@ -59,7 +59,9 @@ const (
 	tableClickDelay     = 0x29 // marketplace u16 -> learn.Delay.
 	tableTraffic        = 0x2a // marketplace u16 -> Traffic; in the meta group.
 	tableExclusive      = 0x2c // marketplace u16, format u8, product -> bids of exclusive campaigns: campaign u32, bid u32 each.
-	tableEnd            = 0x2d
+	tableAuctionCell    = 0x30 // campaign u32, cell u32 -> rollup.Auctions.
+	tableTally          = 0x31 // node u16 -> start and number of the last CountAuctions of the node.
+	tableEnd            = 0x32
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -196,6 +198,12 @@ func keyClickRate(dst []byte, marketplace uint16, format market.AdFormat, level 
 func keyClickDelay(dst []byte, marketplace uint16) []byte {
 	return appendU16(append(dst, tableClickDelay), marketplace)
 }
+
+func keyAuctionCell(dst []byte, campaign, cell uint32) []byte {
+	return appendU32(appendU32(append(dst, tableAuctionCell), campaign), cell)
+}
+
+func keyTally(dst []byte, node uint16) []byte { return appendU16(append(dst, tableTally), node) }
 
 func keyTraffic(dst []byte, marketplace uint16) []byte {
 	return appendU16(append(dst, tableTraffic), marketplace)

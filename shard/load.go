@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
 // Errors of Load.
@@ -119,6 +120,7 @@ var keyLens = [tableEnd]int{
 	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
 	tableAttempt: 9, tablePace: 5, tablePaced: 1, tableClickDelay: 3, tableTraffic: 3,
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
+	tableAuctionCell: 9, tableTally: 3,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -234,6 +236,12 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		}
 		m.publishTraffic(binary.BigEndian.Uint16(rest), &t)
 		return nil
+	case tableAuctionCell:
+		var a rollup.Auctions
+		return a.Decode(value)
+	case tableTally:
+		_, err := readTally(value)
+		return err
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

@@ -68,19 +68,60 @@ func (m *Machine) adjustWallet(a *command.AdjustWallet) command.Result {
 	if why != command.Done {
 		return refused(why, 0)
 	}
+	if len(a.Others) > 0 {
+		return m.withdraw(a, w)
+	}
 	if a.Strict && a.Amount < 0 && w.Balance+a.Amount < 0 {
 		return refused(command.InsufficientBalance, 0)
 	}
-	before := w.Balance
-	if !w.Adjust(a.Amount) {
+	if !m.adjust(a, w, a.Amount) {
 		return refused(command.TooMany, 0)
 	}
-	m.saveWallet(w)
 	m.rememberRequest(a.Request, w.Balance)
-	m.journal(ledger.Line{Kind: ledger.Adjustment, Key: a.Request, Wallet: w.ID, Price: a.Amount, Amount: a.Amount})
+	return command.Result{Balance: w.Balance}
+}
+
+// adjust adds an amount to a wallet and to the journal. It returns false when the balance would be larger than any may
+// be.
+func (m *Machine) adjust(a *command.AdjustWallet, w *wallet, amount money.Micros) bool {
+	before := w.Balance
+	if !w.Adjust(amount) {
+		return false
+	}
+	m.saveWallet(w)
+	m.journal(ledger.Line{Kind: ledger.Adjustment, Key: a.Request, Wallet: w.ID, Price: amount, Amount: amount})
 	m.addEntry(w, ids.UUID{}, a.Description)
 	m.recordEmptied(w, before)
-	return command.Result{Balance: w.Balance}
+	return true
+}
+
+// withdraw takes an amount from a wallet and, as far as that has not enough, from others of the vendor: all of it or
+// nothing. Each wallet that gives something has a line in the journal.
+func (m *Machine) withdraw(a *command.AdjustWallet, first *wallet) command.Result {
+	from, missing := []*wallet{first}, -a.Amount-max(0, first.Balance)
+	for i, id := range a.Others {
+		w := m.wallets[id]
+		switch {
+		case w == nil || w.Marketplace != a.Marketplace || w.VendorID != a.VendorID:
+			return refused(command.NotFound, i)
+		case slices.Contains(from, w):
+			return refused(command.Invalid, i)
+		}
+		from = append(from, w)
+		missing -= max(0, w.Balance)
+	}
+	if missing > 0 {
+		return refused(command.InsufficientBalance, 0)
+	}
+	left := -a.Amount
+	for _, w := range from {
+		if take := min(left, w.Balance); take > 0 {
+			m.adjust(a, w, -take)
+			left -= take
+		}
+	}
+	m.rememberRequest(a.Request, first.Balance)
+	return command.Result{Balance: first.Balance}
 }
 
 // rememberRequest stores the id of a request and the balance in its answer.

@@ -51,6 +51,7 @@ func (n *node) bootstrap(ctx context.Context) error {
 	}
 	n.cluster.Tick(ctx)
 	n.startPacing(ctx)
+	n.startTally(ctx)
 	return nil
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/node/tally"
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/bidid"
@@ -53,6 +54,7 @@ type node struct {
 	blobs        blob.Store
 	sharedBlobs  *blob.Shared // The same store as blobs, when several nodes keep files in their own directories; otherwise nil.
 	metrics      *metrics.Metrics
+	tally        *tally.Tally // nil until the groups are ready.
 	core         *serving.Core
 	background   *limits.Scheduler // Runs reports, explanations and forecasts.
 	auctions     deadlineListener

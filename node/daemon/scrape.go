@@ -22,7 +22,7 @@ func (n *node) scrape() metrics.Node {
 		Market:    metrics.Market{Version: n.publisher.View().Edition()},
 		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt, Reaped: stats.TmpDeleted, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
 		StateChecks: stats.StateChecks, StateMismatches: stats.StateMismatches, OldestCall: stats.OldestCall,
-		Pacing: n.pacingMetrics(), Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailCounts.read(n.cfg.SMTP.Server != ""),
+		Pacing: n.pacingMetrics(), AuctionCounts: n.tallyMetrics(), Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailCounts.read(n.cfg.SMTP.Server != ""),
 	}
 	if n.auditLog != nil {
 		out.AuditWaiting = n.auditLog.count()

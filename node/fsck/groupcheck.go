@@ -54,8 +54,8 @@ type groupCheck struct {
 	cells         map[[16]byte]*Counts // Sums by campaign.
 	bids          map[bid]*tally       // Charges by bid, from cells and from lines.
 	buckets       map[bucket]*keys
-	postPaid      map[uint16]bool    // Billing mode by marketplace, from the journal.
-	requests      map[[16]byte]int64 // Time of the last day's adjustments by request.
+	postPaid      map[uint16]bool         // Billing mode by marketplace, from the journal.
+	requests      map[[16]byte]adjustment // Time of the last day's adjustments.
 	transfers     map[[16]byte]*transfer
 	openLeg       *line               // The first leg of a transfer; the next line must be the other one.
 	entryAccounts map[uint64][16]byte // Accounts by the number of the line, for lines that are no charges.
@@ -118,7 +118,7 @@ func newGroupCheck(r *Report, g *Group, place string) *groupCheck {
 	return &groupCheck{
 		r: r, g: g, place: place, campaigns: map[uint32]*campaign{}, byID: map[[16]byte]uint32{}, wallets: map[[16]byte]*wallet{},
 		cells: map[[16]byte]*Counts{}, bids: map[bid]*tally{}, buckets: map[bucket]*keys{}, postPaid: map[uint16]bool{},
-		requests: map[[16]byte]int64{}, newer: map[byte]int64{}, transfers: map[[16]byte]*transfer{}, entryAccounts: map[uint64][16]byte{},
+		requests: map[[16]byte]adjustment{}, newer: map[byte]int64{}, transfers: map[[16]byte]*transfer{}, entryAccounts: map[uint64][16]byte{},
 	}
 }
 

@@ -102,6 +102,19 @@ func (t *tally) decide(l *line, amount *big.Int) {
 	t.spentImps.Add(&t.spentImps, amount)
 }
 
+// adjustment is the last line of a request.
+type adjustment struct {
+	millis     int64
+	wallet     [16]byte
+	withdrawal bool
+}
+
+// isPartOf reports whether the next line of the same request belongs to the same withdrawal, which takes from several
+// wallets, each with a line.
+func (a *adjustment) isPartOf(l *line) bool {
+	return a.withdrawal && l.amount < 0 && l.millis == a.millis && l.wallet != a.wallet
+}
+
 // followAdjustment checks a deposit or a correction. The same request within a day must be one adjustment.
 func (b *groupCheck) followAdjustment(place string, l *line) {
 	w := b.wallets[l.wallet]
@@ -112,8 +125,8 @@ func (b *groupCheck) followAdjustment(place string, l *line) {
 	if l.price != l.amount {
 		b.problem(place, "adjusts by %d instead of %d", l.amount, l.price)
 	}
-	if before, again := b.requests[l.key]; again && l.millis-before < dayMillis {
-		b.problem(place, "DOUBLE ADJUSTMENT: request %s was applied %d ms before", uuid(l.key), l.millis-before)
+	if before, again := b.requests[l.key]; again && l.millis-before.millis < dayMillis && !before.isPartOf(l) {
+		b.problem(place, "DOUBLE ADJUSTMENT: request %s was applied %d ms before", uuid(l.key), l.millis-before.millis)
 	}
 	b.addRequest(l)
 	amount := big.NewInt(l.amount)
@@ -126,13 +139,13 @@ const requestsMax = 1 << 20
 
 func (b *groupCheck) addRequest(l *line) {
 	if len(b.requests) >= requestsMax {
-		for key, millis := range b.requests {
-			if l.millis-millis >= dayMillis {
+		for key, before := range b.requests {
+			if l.millis-before.millis >= dayMillis {
 				delete(b.requests, key)
 			}
 		}
 	}
-	b.requests[l.key] = l.millis
+	b.requests[l.key] = adjustment{l.millis, l.wallet, l.amount < 0}
 }
 
 // followBudget checks a line that says which budget is in force from there on. The amount spent stays, is 0 in a later

@@ -28,10 +28,10 @@ var budgets = []struct {
 	passes                 int // How many passes are counted: enough that the runtime's million of varying instructions does not matter.
 	instructions           float64
 }{
-	{1, 4, 50, 120, 22_300},
-	{1, 50, 10, 80, 35_500},
-	{5, 100, 5, 20, 162_300},
-	{5, 500, 5, 6, 490_100},
+	{1, 4, 50, 120, 22_400},
+	{1, 50, 10, 80, 35_700},
+	{5, 100, 5, 20, 163_600},
+	{5, 500, 5, 6, 490_400},
 }
 
 const (

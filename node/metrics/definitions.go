@@ -155,6 +155,14 @@ var (
 	mailsTotal  = definition{"gavel_mails_total", "Attempts to send a mail, by result: sent, retried (it failed and will be repeated), failed (it will not be repeated).", []string{"result"}}
 )
 
+// Auctions won and lost by campaign, read from the node at each scrape.
+var (
+	countsProposed = definition{"gavel_auction_counts_total", "Commands with auctions won and lost by campaign that this node reported and a group counted.", nil}
+	countsFailed   = definition{"gavel_auction_counts_failed_total", "Such commands that a group did not answer in time or refused; this node repeats them, and each counts once.", nil}
+	countsDropped  = definition{"gavel_auction_counts_dropped_total", "Campaigns whose counts of an hour were given up, because too many waited for a group without a leader.", nil}
+	countsWeight   = definition{"gavel_auction_loss_weight", "This node counts the losers of one of so many requests, each so many times; 1: of all requests.", nil}
+)
+
 // Pacing, read from the node at each scrape.
 var (
 	pacingTicks      = definition{"gavel_pacing_ticks_total", "Ticks of the pacing controllers of a group that this node led.", nil}

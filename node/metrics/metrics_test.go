@@ -204,9 +204,10 @@ func TestNodeMetrics(t *testing.T) {
 			Transit: []metrics.Transit{{Marketplace: 3, Transfers: 2, Micros: 5_000_000, Oldest: 9 * time.Second}},
 			Mails:   &metrics.Mails{Queued: 5, Sent: 3, Retried: 2, Failed: 1},
 			Market:  metrics.Market{Version: 9}, AuditWaiting: 3,
-			Pacing:     metrics.Pacing{Ticks: 1, Changes: 2, Unproposed: 3, TickTime: 4 * time.Second, Campaigns: 5, ReportsSent: 6, ReportsFailed: 7, ReportsRefused: 8, ReportsLate: 9, Deferred: 10, Hours: 12},
-			Background: []metrics.Background{{Kind: "report", Running: 1, Waiting: 2, Refused: 3, CPU: 4 * time.Second}},
-			Turns:      metrics.Turns{Waiting: 5, CPU: 6 * time.Second},
+			Pacing:        metrics.Pacing{Ticks: 1, Changes: 2, Unproposed: 3, TickTime: 4 * time.Second, Campaigns: 5, ReportsSent: 6, ReportsFailed: 7, ReportsRefused: 8, ReportsLate: 9, Deferred: 10, Hours: 12},
+			AuctionCounts: metrics.AuctionCounts{Proposed: 21, Failed: 22, Dropped: 23, Weight: 24},
+			Background:    []metrics.Background{{Kind: "report", Running: 1, Waiting: 2, Refused: 3, CPU: 4 * time.Second}},
+			Turns:         metrics.Turns{Waiting: 5, CPU: 6 * time.Second},
 		}
 	})
 	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
@@ -223,6 +224,7 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_pacing_campaigns 5`, `gavel_pacing_reports_sent_total 6`, `gavel_pacing_reports_failed_total 7`,
 		`gavel_pacing_reports_refused_total 8`, `gavel_pacing_reports_late_total 9`, `gavel_pacing_report_campaigns_deferred_total 10`,
 		`gavel_pacing_overdelivery_micros_total{group="1"} 11`, `gavel_pacing_traffic_hours_total 12`,
+		`gavel_auction_counts_total 21`, `gavel_auction_counts_failed_total 22`, `gavel_auction_counts_dropped_total 23`, `gavel_auction_loss_weight 24`,
 		`gavel_raft_leader_changes_total{group="1"} 4`, `gavel_raft_refused_commands_total{group="1"} 5`,
 		`gavel_raft_oldest_log_age_seconds{group="1"} 120`, `gavel_raft_propose_seconds_bucket{group="1",le="0.5"} 2`,
 		`gavel_raft_propose_seconds_bucket{group="1",le="+Inf"} 4`, `gavel_raft_propose_seconds_sum{group="1"} 6`,

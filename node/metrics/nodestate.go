@@ -14,7 +14,8 @@ type Node struct {
 	Rebuilt   int // States rebuilt at the last start.
 	Reaped    int // Unfinished snapshots deleted at the last start.
 
-	Pacing Pacing
+	Pacing        Pacing
+	AuctionCounts AuctionCounts
 
 	AuditWaiting int // Entries of the audit log whose outcome is not written yet.
 
@@ -175,4 +176,10 @@ type Pacing struct {
 	Campaigns                                               int
 	ReportsSent, ReportsFailed, ReportsRefused, ReportsLate uint64
 	Deferred, Hours                                         uint64
+}
+
+// AuctionCounts is what this node reported of the auctions that campaigns won and lost; see the definitions of the metrics.
+type AuctionCounts struct {
+	Proposed, Failed, Dropped uint64
+	Weight                    uint32
 }

@@ -55,6 +55,7 @@ func (c *Core) runAuctions(sc *Scratch, r *Request, operation string) (code apie
 		Seq: sc.numbers(len(sc.request.Auctions)), Signer: sc.sign(keyring),
 		OffsetSeconds: c.offset(m, r.Now), Frequency: c.Frequency,
 	}
+	sc.ticket.LossWeight = lossWeight(view, sc.ticket.Seq)
 	for sc.excludeStale(c, r.Now); ; {
 		auction.Run(view, &sc.ticket, &sc.request, &sc.results, &sc.auction)
 		sc.Body = wire.AppendResults(sc.Body[:0], &sc.request, &sc.results, own)
@@ -63,12 +64,24 @@ func (c *Core) runAuctions(sc *Scratch, r *Request, operation string) (code apie
 		}
 	}
 	auction.RecordWins(view, &sc.results)
+	auction.RecordLosses(view, &sc.results)
 	sc.countAuctions(view, m.Ordinal)
 	if c.recent != nil && sc.sampled(c.recent) {
 		c.recorder.record(sc, m.Ordinal, operation)
 		c.recent.explainAsync(sc, view, m, operation, secret)
 	}
 	return apierr.OK
+}
+
+// lossWeight returns how many times each loser of a request counts for its campaign: w for one of w requests, chosen by the
+// number of its first auction, and 0 for the others.
+func lossWeight(view *market.View, seq uint64) uint32 {
+	const salt = 0x6c6f73736573 // Other choices by the same number must not depend on this one.
+	w := view.LossWeight()
+	if w > 1 && market.Mix(salt, seq)%uint64(w) != 0 {
+		return 0
+	}
+	return w
 }
 
 // hashUsers sets the user hash of each auction, the same hash that events and segments use. It hashes equal ids in a row

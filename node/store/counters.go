@@ -20,7 +20,8 @@ import (
 type CounterRow struct {
 	Date string // YYYY-MM-DD in the marketplace's time zone; empty in a sum.
 	rollup.Counters
-	Sold map[string]int64 // Purchases by product.
+	Sold     map[string]int64 // Purchases by product.
+	Auctions rollup.Auctions  // Of the campaigns; not filled for a product. An auction counts once for each campaign.
 }
 
 // tally sums counters in rows. key names the row of a cell.
@@ -53,6 +54,13 @@ func (y *tally) row(cell uint32) *CounterRow {
 }
 
 func (y *tally) add(cell uint32, c *rollup.Counters) { y.row(cell).Add(c) }
+
+// addAuctions adds the auctions of a campaign, if the group has it.
+func (y *tally) addAuctions(b *longState, campaign ids.UUID, span cells) {
+	for _, x := range b.CampaignAuctions(campaign, span.from, span.to) {
+		y.row(x.Cell).Auctions.Add(&x.Auctions)
+	}
+}
 
 // sold counts the purchases of a product by product; add has counted them in the sum already.
 func (y *tally) sold(product string, c *shard.CellCounters) {
@@ -110,6 +118,7 @@ func (t Tenant) VendorCounters(ctx context.Context, id string, d Dates, daily bo
 		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
 			y.add(x.Cell, withoutPurchases(&x.Counters))
 		}
+		y.addAuctions(b, c.id, span)
 	})
 	if err != nil {
 		return nil, err
@@ -136,6 +145,7 @@ func (t Tenant) MarketplaceCounters(ctx context.Context, d Dates, daily, byProdu
 		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
 			y.add(x.Cell, &x.Counters)
 		}
+		y.addAuctions(b, c.id, span)
 	})
 	if err != nil {
 		return nil, err

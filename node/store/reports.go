@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -45,19 +44,30 @@ func (t Tenant) CampaignReport(ctx context.Context, campaign ids.UUID, d Dates) 
 	return sum, err
 }
 
-// CampaignDaily returns a campaign's counters by local day, oldest first. Days without counters are left out.
-func (t Tenant) CampaignDaily(ctx context.Context, campaign ids.UUID, d Dates) ([]ReportRow, error) {
-	zone := t.Location()
-	days := make(map[string]*rollup.Counters)
+// CampaignAuctions sums the auctions that a campaign has won and lost over the dates. ErrNotFound for another marketplace's
+// campaign.
+func (t Tenant) CampaignAuctions(ctx context.Context, campaign ids.UUID, d Dates) (rollup.Auctions, error) {
+	var sum rollup.Auctions
 	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) {
-		for _, cell := range b.CampaignCells(campaign, c.from, c.to) {
-			date := time.Unix(int64(cell.Cell)*rollup.CellSeconds, 0).In(zone).Format(time.DateOnly)
-			counters(days, date).Add(&cell.Counters)
+		for _, cell := range b.CampaignAuctions(campaign, c.from, c.to) {
+			sum.Add(&cell.Auctions)
 		}
 	})
-	rows := make([]ReportRow, 0, len(days))
-	for _, date := range slices.Sorted(maps.Keys(days)) {
-		rows = append(rows, ReportRow{Date: date, Counters: *days[date]})
+	return sum, err
+}
+
+// CampaignDaily returns a campaign's counters and auctions by local day, oldest first. Days without any are left out.
+func (t Tenant) CampaignDaily(ctx context.Context, campaign ids.UUID, d Dates) ([]ReportRow, error) {
+	y := t.newTally(true)
+	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) {
+		for _, cell := range b.CampaignCells(campaign, c.from, c.to) {
+			y.add(cell.Cell, &cell.Counters)
+		}
+		y.addAuctions(b, campaign, c)
+	})
+	rows := make([]ReportRow, 0, len(y.rows))
+	for _, r := range y.sorted() {
+		rows = append(rows, ReportRow{Date: r.Date, Counters: r.Counters, Auctions: r.Auctions})
 	}
 	return rows, err
 }

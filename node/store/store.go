@@ -102,6 +102,7 @@ type ReportRow struct {
 	Date      string // YYYY-MM-DD in the marketplace's time zone; empty in reports by product.
 	ProductID string // Empty in daily reports.
 	rollup.Counters
+	Auctions rollup.Auctions // Not filled by product.
 }
 
 // Dates are the inclusive local dates of a report.

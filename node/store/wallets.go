@@ -16,15 +16,34 @@ import (
 // Adjust moves money into (positive) or out of a vendor's wallet and returns the new balance. The zero wallet id means the default
 // wallet, which its first adjustment creates. strict refuses a balance below zero with ErrInsufficientBalance.
 func (t Tenant) Adjust(ctx context.Context, vendorID string, wallet ids.UUID, amount money.Micros, strict bool, description string) (money.Micros, error) {
-	if wallet.IsZero() {
-		wallet = ids.DefaultWalletOf(t.marketplace, vendorID)
-	}
-	account := ids.ShardOf(ids.AccountOf(t.marketplace, vendorID))
-	cmd := command.AppendAdjustWallet(nil, t.now(), &command.AdjustWallet{
-		Request: t.mint(ctx, account), Marketplace: t.marketplace, VendorID: vendorID, Wallet: wallet,
-		Amount: amount, Strict: strict, Description: description,
+	return t.adjust(ctx, &command.AdjustWallet{
+		VendorID: vendorID, Wallet: wallet, Amount: amount, Strict: strict, Description: description,
 	})
-	r, err := t.propose(ctx, t.groupOf(vendorID), cmd)
+}
+
+// Burn takes an amount from a vendor's default wallet and, when that has not enough, from the others in the order of Wallets,
+// all of it or nothing. ErrInsufficientBalance when all together have not enough.
+func (t Tenant) Burn(ctx context.Context, vendorID string, amount money.Micros, description string) error {
+	all, err := t.Wallets(ctx, vendorID)
+	if err != nil {
+		return err
+	}
+	a := &command.AdjustWallet{VendorID: vendorID, Amount: -amount, Strict: true, Description: description}
+	if all[0].Balance < amount { // Only then, because the command needs a feature level to name others.
+		for i := range all[1:] {
+			a.Others = append(a.Others, all[1+i].ID)
+		}
+	}
+	_, err = t.adjust(ctx, a)
+	return err
+}
+
+func (t Tenant) adjust(ctx context.Context, a *command.AdjustWallet) (money.Micros, error) {
+	if a.Wallet.IsZero() {
+		a.Wallet = ids.DefaultWalletOf(t.marketplace, a.VendorID)
+	}
+	a.Request, a.Marketplace = t.mint(ctx, ids.ShardOf(ids.AccountOf(t.marketplace, a.VendorID))), t.marketplace
+	r, err := t.propose(ctx, t.groupOf(a.VendorID), command.AppendAdjustWallet(nil, t.now(), a))
 	return r.Balance, err
 }
 

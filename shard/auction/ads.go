@@ -51,6 +51,7 @@ func (s *Scratch) gatePlaceBids(out *Result) {
 		amount, reason := s.gateAd(&s.hits[at], ad, b, c)
 		if reason != passed {
 			out.Lost[reason]++
+			s.addLoser(b, reason)
 			continue
 		}
 		s.addCandidate(&s.hits[at], at, amount, b, c)

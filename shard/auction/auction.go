@@ -21,6 +21,8 @@ type Params struct {
 	OffsetSeconds int32
 	Frequency     FrequencyCounter // Nil: frequency caps do not apply.
 	Stale         *Groups          // Groups whose balances are too old to use; their bids lose as Stale. Nil: none.
+	// LossWeight says how many times each loser counts in RecordLosses. 0: the losers of this request are not counted.
+	LossWeight uint32
 }
 
 // Run runs every auction of a request and stores the results in res. They depend only on the arguments and on the
@@ -30,7 +32,7 @@ type Params struct {
 // products that may win (contexts.go), evaluate the gates of their bids (gates.go), score the bids that pass
 // (score.go), rank the products by their best bid (rank.go), and price and sign the winners (price.go, winners.go).
 //
-// Run changes nothing: where the winners are shown, the caller then calls RecordWins.
+// Run changes nothing: where the winners are shown, the caller then calls RecordWins and RecordLosses.
 //
 // OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed with
 // v.Seed(t.Marketplace).
@@ -42,6 +44,7 @@ func Run(v *market.View, t *Params, req *Request, res *Results, sc *Scratch) {
 // auction.
 func (s *Scratch) runAll(v *market.View, t *Params, req *Request, res *Results, each func(int, *BidExplanation) bool) {
 	res.reset(len(req.Auctions))
+	res.lossWeight = t.LossWeight
 	settings := v.Marketplace(t.Marketplace)
 	s.begin(v, t, req, settings)
 	if settings != nil {
@@ -55,6 +58,9 @@ func (s *Scratch) runAll(v *market.View, t *Params, req *Request, res *Results, 
 		}
 		s.earlier, s.earlierCost = res.Results[:i], s.cost
 		s.run(i, out, t.Seq+uint64(i)) // At most AuctionsMax.
+		if t.LossWeight > 0 {
+			res.losers = s.appendLosers(res.losers)
+		}
 		if each != nil && !s.explain(i, out, each) {
 			break
 		}
@@ -68,6 +74,9 @@ func (r *Results) reset(n int) {
 		r.Results = append(r.Results[:cap(r.Results)], Result{})
 	}
 	r.Results = r.Results[:n]
+	if r.losers = r.losers[:0]; cap(r.losers) > losersKept {
+		r.losers = nil
+	}
 }
 
 // reset empties a result, so that it contains nothing of an earlier request.

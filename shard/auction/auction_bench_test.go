@@ -71,6 +71,28 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
+// BenchmarkLosers compares auctions whose losers are counted by campaign with those whose losers are not.
+func BenchmarkLosers(b *testing.B) {
+	v := loaded(1_000_000).View()
+	for _, weight := range []uint32{0, 1} {
+		b.Run(fmt.Sprint("weight=", weight), func(b *testing.B) {
+			requests := someRequests(v, 512, 5, 500, 1_000_000)
+			tick := params(100, 1)
+			tick.LossWeight = weight
+			var res auction.Results
+			var sc auction.Scratch
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				auction.Run(v, tick, requests[i%len(requests)], &res, &sc)
+				auction.RecordWins(v, &res)
+				auction.RecordLosses(v, &res)
+				i++
+			}
+		})
+	}
+}
+
 // BenchmarkRunClickRates compares auctions of a market without learned click rates, with a rate for every product that has
 // a bid, which is read for each winner, and with a learned quality exponent, for which it is read for each candidate.
 func BenchmarkRunClickRates(b *testing.B) {

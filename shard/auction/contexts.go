@@ -148,6 +148,11 @@ func (s *Scratch) hitFound(mark int) {
 
 // namesProduct reports whether the product of a row is among the auction's product ids.
 func (s *Scratch) namesProduct(row uint32) bool {
+	return s.namesID(s.v.HashOf(row), s.v.Key(s.v.ProductRow(row)))
+}
+
+// namesID reports whether an id is among the auction's product ids.
+func (s *Scratch) namesID(hash uint64, text []byte) bool {
 	if !s.idsAdded {
 		s.positionByID.clear()
 		for i, id := range s.a.Products {
@@ -155,14 +160,12 @@ func (s *Scratch) namesProduct(row uint32) bool {
 		}
 		s.idsAdded = true
 	}
-	hash := s.v.HashOf(row)
 	first, ok := s.positionByID.get(hash)
 	if !ok {
 		return false
 	}
-	key := s.v.Key(s.v.ProductRow(row))
 	for _, id := range s.a.Products[first:] { // It returns at the first id, unless two ids have the same hash.
-		if id.Hash == hash && bytes.Equal(key, s.req.Text(id.Span)) {
+		if id.Hash == hash && bytes.Equal(text, s.req.Text(id.Span)) {
 			return true
 		}
 	}

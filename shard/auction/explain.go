@@ -177,6 +177,15 @@ func (s *Scratch) fillOutcome(f *BidExplanation, at int, out *Result) {
 	}
 }
 
+// explainUnknown explains an external bid on a product that is not in the catalog.
+func (s *Scratch) explainUnknown(position uint32) *BidExplanation {
+	b := &s.a.External[position]
+	return &BidExplanation{
+		Bid: position, Target: market.Text{Bytes: s.req.Text(b.Product.Span)}, Charge: market.CPC, Reason: ProductInactive,
+		Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, Competing: b.Amount, PassProbability: market.PacingAlways,
+	}
+}
+
 // explainExternal calls each for the external bids of the request.
 func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each func(int, *BidExplanation) bool) bool {
 	if !s.a.HasProducts {
@@ -184,8 +193,11 @@ func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each
 	}
 	for j := range s.a.External {
 		b := &s.a.External[j]
-		at, counted := s.externalHit(b)
-		if !counted {
+		at, ok := s.externalHit(b)
+		if !ok {
+			if s.namesUnknown(b) && !each(i, s.explainUnknown(uint32(j))) { // At most ExternalBidsMax.
+				return false
+			}
 			continue
 		}
 		h := &s.hits[at]

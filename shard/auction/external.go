@@ -3,8 +3,8 @@ package auction
 import "github.com/gavel-ads/gavel/shard/market"
 
 // gateExternalBids evaluates the gates that apply to the external bids of the request. Such a bid can only win with an
-// active catalog product among products.ids. A bid on a product that is not in the catalog or not among the ids is
-// ignored and not counted.
+// active catalog product among products.ids. A bid on another product of the request loses as ProductInactive; one on a
+// product that is not among the ids is ignored and not counted.
 func (s *Scratch) gateExternalBids(out *Result) {
 	if !s.a.HasProducts {
 		return
@@ -13,6 +13,9 @@ func (s *Scratch) gateExternalBids(out *Result) {
 		b := &s.a.External[i]
 		at, ok := s.externalHit(b)
 		if !ok {
+			if s.namesUnknown(b) {
+				out.Lost[ProductInactive]++
+			}
 			continue
 		}
 		h := &s.hits[at]
@@ -42,6 +45,12 @@ func (s *Scratch) externalHit(b *ExternalBid) (at uint32, ok bool) {
 	}
 	at, ok = s.hitByRow.get(uint64(row))
 	return at, ok && s.v.ProductRow(row).Flags&market.ProductKnown != 0
+}
+
+// namesUnknown reports whether the product of an external bid, of which externalHit has found no hit, is among the
+// auction's ids. It is not in the catalog then.
+func (s *Scratch) namesUnknown(b *ExternalBid) bool {
+	return s.namesID(b.Product.Hash, s.req.Text(b.Product.Span))
 }
 
 // gateExternal returns the first gate that an external bid fails, or passed. External bids compete as CPC bids.

@@ -25,6 +25,7 @@ func (s *Scratch) gateBids(at uint32, out *Result) {
 		amount, reason := s.gate(h, r, b, c)
 		if reason != passed {
 			out.Lost[reason]++
+			s.addLoser(b, reason)
 			continue
 		}
 		s.addCandidate(h, at, amount, b, c)

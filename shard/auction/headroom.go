@@ -87,18 +87,34 @@ func (s *Scratch) addCost(expected uint64) {
 }
 
 // RecordWins adds the winners of an answered request to this node's own totals of their campaigns, which at once takes
-// their expected costs off the headroom that later auctions of this node see. It is called exactly once for each
+// their expected costs off the headroom that later auctions of this node see, and counts the auctions that each campaign
+// has won. It is called exactly once for each
 // request whose winners are shown, after its last Run, with the view and the results of that Run. It allocates nothing,
 // does not wait, and may be called concurrently.
 func RecordWins(v *market.View, res *Results) {
 	for i := range res.Results {
 		winners := res.Results[i].Winners
 		for j := range winners {
-			if w := &winners[j]; w.campaign != 0 {
-				v.AddWin(w.campaign, w.Expected)
+			w := &winners[j]
+			if w.campaign == 0 {
+				continue
+			}
+			v.AddWin(w.campaign, w.Expected)
+			if !wonAny(winners[:j], w.campaign) {
+				v.AddAuctionWon(w.campaign)
 			}
 		}
 	}
+}
+
+// wonAny reports whether a campaign has any of the winners.
+func wonAny(winners []Winner, campaign uint32) bool {
+	for i := range winners {
+		if winners[i].campaign == campaign {
+			return true
+		}
+	}
+	return false
 }
 
 // expectedCost returns the price times the probability that it is charged, in units of 1/2^32, rounded up and at least

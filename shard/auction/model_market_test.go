@@ -230,6 +230,18 @@ func requestFor(v *market.View, marketplace uint16, queries ...query) *auction.R
 type outcome struct {
 	winners []win
 	lost    [auction.Reasons]uint32
+	losers  map[*campaign]auction.Reason // The campaigns that lost the auction, each with the reason of the bid that came furthest.
+}
+
+// lose notes that a bid of a campaign lost; nil for external demand.
+func (o *outcome) lose(c *campaign, reason auction.Reason) {
+	if c == nil {
+		return
+	}
+	if o.losers == nil {
+		o.losers = map[*campaign]auction.Reason{}
+	}
+	o.losers[c] = max(o.losers[c], reason)
 }
 
 type win struct {

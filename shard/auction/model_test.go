@@ -48,6 +48,7 @@ func (w *modelMarket) auction(q query, t *auction.Params, seq uint64) outcome {
 		amount, reason, lost := w.loses(q, c, &b, t)
 		if lost {
 			o.lost[reason]++
+			o.lose(c, reason)
 			continue
 		}
 		bidKey := uint64(c.Group)<<32 | uint64(b.Ordinal)
@@ -72,7 +73,11 @@ func (w *modelMarket) auction(q query, t *auction.Params, seq uint64) outcome {
 func (w *modelMarket) external(q query, t *auction.Params, seed uint64, o *outcome) (offers []*modelBid) {
 	for i, b := range q.external {
 		p, known := w.products[b.product]
-		if !known || !slices.Contains(q.products, b.product) {
+		if !slices.Contains(q.products, b.product) {
+			continue
+		}
+		if !known {
+			o.lost[auction.ProductInactive]++
 			continue
 		}
 		quality := w.bestQuality(q, b.product)
@@ -219,9 +224,14 @@ func (w *modelMarket) rank(q query, offers []*modelBid, o *outcome) {
 		case won[x]:
 		case taken[x.entity] || x.overVendorCap:
 			o.lost[auction.Diversity]++
+			o.lose(x.owner, auction.Diversity)
 		default:
 			o.lost[auction.Outranked]++
+			o.lose(x.owner, auction.Outranked)
 		}
+	}
+	for x := range won {
+		delete(o.losers, x.owner)
 	}
 }
 

@@ -170,6 +170,7 @@ func (r *randomMarket) round(t *testing.T, name string, changes int) {
 	tick.OffsetSeconds = int32(r.IntN(3)) * 3600
 	tick.Frequency = r.exposures
 	tick.Stale = r.drawStale()
+	tick.LossWeight = uint32(r.IntN(3))
 	r.seq += auctionsPerRound
 	req := requestFor(v, 1, queries...)
 	auction.Run(v, tick, req, &r.res, &r.sc)
@@ -179,6 +180,7 @@ func (r *randomMarket) round(t *testing.T, name string, changes int) {
 	for i, q := range queries {
 		r.earlierOf = append(r.earlierOf, maps.Clone(r.earlier))
 		got, want := outcomeOf(&r.res.Results[i]), r.auction(q, tick, tick.Seq+uint64(i))
+		got.losers = want.losers // compareCounts compares their sums.
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s auction %d: %+v\n got %v\nwant %v", name, i, q, got, want)
 			return
@@ -197,10 +199,48 @@ func (r *randomMarket) round(t *testing.T, name string, changes int) {
 	r.recheck(t, name, v, tick, req)
 	if r.IntN(2) == 0 {
 		auction.RecordWins(v, &r.res)
+		auction.RecordLosses(v, &r.res)
 		r.record(outcomes)
+		r.compareCounts(t, name, outcomes, tick.LossWeight)
 	}
 	if r.IntN(3) == 0 {
 		r.collectSpending(t, name)
+	}
+}
+
+// compareCounts compares what was counted of a request's auctions, by campaign, with the model.
+func (r *randomMarket) compareCounts(t *testing.T, name string, outcomes []outcome, weight uint32) {
+	want := map[string]market.AuctionCounts{}
+	count := func(c *campaign, add func(*market.AuctionCounts)) {
+		x := want[c.Name]
+		x.Marketplace, x.Group, x.Ordinal = c.Marketplace, uint16(c.Group), c.Ordinal
+		add(&x)
+		want[c.Name] = x
+	}
+	for _, o := range outcomes {
+		won := map[string]bool{}
+		for _, w := range o.winners {
+			if w.campaign != "" && !won[w.campaign] {
+				won[w.campaign] = true
+				count(r.byID(w.campaign), func(x *market.AuctionCounts) { x.Won++ })
+			}
+		}
+		for c, reason := range o.losers {
+			if weight > 0 {
+				count(c, func(x *market.AuctionCounts) { x.Lost[0]++; x.Lost[reason.Number()] += weight })
+			}
+		}
+	}
+	got := map[string]market.AuctionCounts{}
+	r.m.CollectAuctions(func(x *market.AuctionCounts) {
+		for _, c := range r.campaigns {
+			if uint16(c.Group) == x.Group && c.Ordinal == x.Ordinal {
+				got[c.Name] = *x
+			}
+		}
+	})
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: counted %+v, want %+v", name, got, want)
 	}
 }
 

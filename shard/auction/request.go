@@ -149,7 +149,11 @@ type ExternalBid struct {
 
 // Results holds the results of the auctions of one request, in request order. It is pooled like Request.
 // OWNERSHIP: ids and texts alias the view and the request, and are valid as long as both are.
-type Results struct{ Results []Result }
+type Results struct {
+	Results    []Result
+	losers     []loser // Of all auctions, if they are counted.
+	lossWeight uint32
+}
 
 // ResultType is the resultType member of an answer.
 type ResultType uint8

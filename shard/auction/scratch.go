@@ -49,6 +49,7 @@ type Scratch struct {
 	ends           []int
 	hits           []hit
 	candidates     []candidate
+	losers         []loser // Bids that failed a gate, if losers are counted.
 	types          chargeTypes
 	sponsoredAds   []uint32      // The products that exclusive campaigns have at the place, if sponsoredKnown.
 	hitByRow       generationMap // Indexes in hits by product row, or by entity for the auction of a place.
@@ -150,6 +151,7 @@ func (s *Scratch) size() int {
 		cap(s.found)*int(unsafe.Sizeof(found{})) +
 		cap(s.hits)*int(unsafe.Sizeof(hit{})) +
 		cap(s.candidates)*int(unsafe.Sizeof(candidate{})) +
+		cap(s.losers)*int(unsafe.Sizeof(loser{})) +
 		(cap(s.query)+cap(s.pairs)+cap(s.order)+cap(s.sponsoredAds))*int(unsafe.Sizeof(uint32(0))) +
 		(len(s.hitByRow.entries)+len(s.positionByID.entries)+len(s.pairSeen.entries)+len(s.segments.entries))*int(unsafe.Sizeof(generationEntry{}))
 }
@@ -189,6 +191,7 @@ func (s *Scratch) prepare(i int, seq uint64) {
 	s.seed = seedOf(s.t, seq)
 	s.hits = s.hits[:0]
 	s.candidates = s.candidates[:0]
+	s.losers = s.losers[:0]
 	s.types = 0
 	s.idsAdded, s.sponsoredKnown = false, false
 	s.categories.reset()

@@ -43,6 +43,7 @@ const (
 	OpForgetNotices     // Deletes stored notices whose deliveries are stored.
 	OpPace              // Publishes the pacing decisions of the group's leader.
 	OpTraffic           // Says how many auctions a marketplace had in an hour.
+	OpCountAuctions     // Adds the auctions that campaigns have won and lost on one node.
 )
 
 // Events holds the events of one request that one group stores.

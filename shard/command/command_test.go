@@ -210,6 +210,9 @@ var (
 			{Campaign: 3},
 		}}, ReadPace),
 		example("traffic", AppendTraffic, Traffic{1, 1_994_592, 167, 60, [market.AdFormats]uint64{1, 2, TrafficMax}}, ReadTraffic),
+		example("count auctions", AppendCountAuctions, CountAuctions{1, 2, 3, []CampaignAuctions{
+			{4, 5, 600, []LostAuctions{{0, 7}, {23, AuctionsMax}}}, {Campaign: 8},
+		}}, ReadCountAuctions),
 		example("notice", func(dst []byte, millis int64, x *noticed) []byte {
 			cmd := AppendPatchCampaign(dst, millis, &x.PatchCampaign)
 			return AppendAttempt(AppendNotice(cmd, &x.Notice), x.Attempt)

@@ -55,6 +55,7 @@ func TestFormat(t *testing.T) {
 		{OpForgetNotices, forgetNotices.name},
 		{OpPace, paces.name},
 		{OpTraffic, traffics.name},
+		{OpCountAuctions, countAuctions.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -65,11 +66,12 @@ func TestFormat(t *testing.T) {
 		rowsOf(advances), rowsOf(bootstraps), rowsOf(putMarketplaces), rowsOf(putRecords), rowsOf(putCategories),
 		rowsOf(putProducts), rowsOf(patchProducts), rowsOf(productPatchEntries), rowsOf(documentMembers),
 		rowsOf(deleteCatalogs), rowsOf(createCampaigns), rowsOf(patchCampaigns), rowsOf(expectations),
-		rowsOf(putBids), rowsOf(patchBids), rowsOf(adjustWallets), rowsOf(openAccounts), rowsOf(transfers),
+		rowsOf(putBids), rowsOf(patchBids), rowsOf(adjustWallets), rowsOf(walletIDs), rowsOf(openAccounts), rowsOf(transfers),
 		rowsOf(forgetEmptied), rowsOf(commitSegments), rowsOf(markVendors), rowsOf(vendorMarks), rowsOf(setFeatures),
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(paces), rowsOf(countedReports), rowsOf(paced),
 		rowsOf(pacingMemories),
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(trafficDates), rowsOf(traffics),
+		rowsOf(countAuctions), rowsOf(campaignAuctions), rowsOf(lostAuctions),
 	} {
 		write(&b)
 	}

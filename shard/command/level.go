@@ -32,10 +32,13 @@ const (
 	LevelPacing
 	// LevelEventIDs recognises the id of an event for 72 hours whatever its time or token.
 	LevelEventIDs
+	// LevelReports counts the auctions that campaigns have won and lost, by reason (auctions.go), and lets one withdrawal take
+	// from several wallets (AdjustWallet.Others).
+	LevelReports
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelEventIDs
+const LevelNewest = LevelReports
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
@@ -49,6 +52,7 @@ var introduced = [...]Level{
 	OpCommitSegment: LevelFormat1, OpOpenAccount: LevelFormat1, OpTransfer: LevelFormat1, OpForgetEmptied: LevelFormat1,
 	OpPatchBid: LevelVersions, OpPatchProducts: LevelVersions,
 	OpMarkVendors: LevelCampaignRules, OpForgetNotices: LevelNotices, OpPace: LevelPacing, OpTraffic: LevelPacing,
+	OpCountAuctions: LevelReports,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

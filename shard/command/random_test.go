@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
+	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
 // limits holds the number of values of each enumeration.
@@ -117,6 +118,9 @@ func randomOf[T any](random *rand.Rand) T {
 		}
 	case *AdjustWallet:
 		x.Amount += 1 - x.Amount%2
+		if len(x.Others) > 0 {
+			x.Strict, x.Amount = true, -max(x.Amount, -x.Amount)
+		}
 	case *Transfer:
 		x.ID[0], x.From[0], x.To[0] = 1, 2, 3
 		x.Amount += 1 - x.Amount%2
@@ -125,6 +129,14 @@ func randomOf[T any](random *rand.Rand) T {
 		x.Minutes = x.Minutes%TrafficMinutesMax + 1
 		for i := range x.Auctions {
 			x.Auctions[i] %= TrafficMax + 1
+		}
+	case *CountAuctions:
+		for i := range x.Campaigns {
+			c := &x.Campaigns[i]
+			c.Won %= AuctionsMax + 1
+			for j := range c.Lost {
+				c.Lost[j].Reason, c.Lost[j].Auctions = c.Lost[j].Reason%rollup.LossReasonsMax, c.Lost[j].Auctions%(AuctionsMax+1)
+			}
 		}
 	case *PutMarketplace:
 		x.Marketplace.LearnedQualityMilli %= learn.ExponentOne + 1

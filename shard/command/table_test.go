@@ -30,6 +30,7 @@ var roundTrips = map[string]func(t *testing.T, random *rand.Rand){
 	"mark vendors":    roundTrip(AppendMarkVendors, ReadMarkVendors),
 	"commit segment":  roundTrip(AppendCommitSegment, ReadCommitSegment),
 	"traffic":         roundTrip(AppendTraffic, ReadTraffic),
+	"count auctions":  roundTrip(AppendCountAuctions, ReadCountAuctions),
 	"vendor": func(t *testing.T, random *rand.Rand) {
 		v := randomOf[market.Vendor](random)
 		d := NewDecoder(AppendVendor(nil, &v))

@@ -14,7 +14,15 @@ type AdjustWallet struct {
 	Amount      money.Micros // Not 0.
 	Strict      bool         // Refuses a negative balance as InsufficientBalance.
 	Description string
+	// Others are further wallets of the vendor, for a strict withdrawal: what the wallet does not have is taken from the
+	// others, in their order. At most OtherWalletsMax.
+	Others []ids.UUID
 }
+
+// OtherWalletsMax bounds AdjustWallet.Others. BOUND: more than a vendor can have.
+const OtherWalletsMax = 16
+
+var walletIDs = newTable("wallet id", fixed("id", uuid, func(id *ids.UUID) *ids.UUID { return id }))
 
 var adjustWallets = newTable("adjust wallet",
 	fixed("request", uuid, func(a *AdjustWallet) *ids.UUID { return &a.Request }),
@@ -24,7 +32,8 @@ var adjustWallets = newTable("adjust wallet",
 	fixed("amount", signed, func(a *AdjustWallet) *money.Micros { return &a.Amount }),
 	fixed("strict", boolean, func(a *AdjustWallet) *bool { return &a.Strict }),
 	fixed("description", text, func(a *AdjustWallet) *string { return &a.Description }),
-).checked(func(a *AdjustWallet) bool { return a.Amount != 0 })
+	optional(0, "others", list(walletIDs, OtherWalletsMax), func(a *AdjustWallet) *[]ids.UUID { return &a.Others }).since(LevelReports),
+).checked(func(a *AdjustWallet) bool { return a.Amount != 0 && (len(a.Others) == 0 || a.Strict && a.Amount < 0) })
 
 // AppendAdjustWallet appends an AdjustWallet.
 func AppendAdjustWallet(dst []byte, nowMillis int64, a *AdjustWallet) []byte {

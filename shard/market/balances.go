@@ -13,7 +13,8 @@ import (
 // shares: auctions load it for every bid that passes the gates before. All amounts are in micros.
 //
 // INVARIANT: only the applier of the campaign's Raft group stores the exported values, each with a plain Store. Of the
-// others, auctions add to expected and wins (View.AddWin), and Spending.Collect stores settled.
+// others, auctions add to expected and wins (View.AddWin) and to auctions (View.AddAuctionWon), Spending.Collect stores
+// settled, and Market.CollectAuctions takes auctions.
 type Balances struct {
 	BudgetLeft    atomic.Int64 // Budget left in this period; math.MaxInt64 without a budget.
 	WalletBalance atomic.Int64 // Wallet balance; math.MaxInt64 in billing mode post.
@@ -27,7 +28,8 @@ type Balances struct {
 	// wins are assumed to be part of Hold. Both are modulo 2^64, so only their difference has a meaning.
 	expected, settled atomic.Uint64
 
-	wins atomic.Uint32 // The number of this node's wins, modulo 2^32. Collect extends it.
+	wins     atomic.Uint32 // The number of this node's wins, modulo 2^32. Collect extends it.
+	auctions atomic.Uint32 // The auctions that it has won on this node since the last Market.CollectAuctions.
 }
 
 const _ = -(unsafe.Sizeof(Balances{}) ^ 64) // The build fails when the size is not one cache line.
@@ -75,6 +77,7 @@ func Claimed(nodes, pending uint64) int64 {
 // the process ends.
 type balanceChunk struct {
 	changed [chunkRows / 64]atomic.Uint64 // One bit per campaign: it has won since the last Spending.Collect.
+	counted [chunkRows / 64]atomic.Uint64 // One bit per campaign: it has counts for the next Market.CollectAuctions.
 	rows    [chunkRows]Balances
 	// ids are the ids of the campaigns as text, which only winners need. They never change. Each has a cache line, so
 	// that one prefetch loads it.
@@ -82,6 +85,7 @@ type balanceChunk struct {
 		text [ids.TextLen]byte
 		_    [64 - ids.TextLen]byte
 	}
+	lost [chunkRows]lossCounts
 }
 
 // row returns the balances at an index of the chunk. It computes the address for the reason given at frozen.at.

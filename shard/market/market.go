@@ -33,6 +33,7 @@ type Market struct {
 	exposures atomic.Pointer[exposureCounts] // Nil before the first exposure.
 	// servingNodes is shared by all views.
 	servingNodes atomic.Uint32
+	lossWeight   atomic.Uint32 // Shared by all views.
 	seed         uint64
 	hash         func(seed uint64, text []byte) uint64
 
@@ -207,6 +208,7 @@ func (m *Market) build() *View {
 		campaigns:     m.campaigns.freeze(),
 		balances:      m.balances,
 		servingNodes:  &m.servingNodes,
+		lossWeight:    &m.lossWeight,
 		bids:          m.bids.chunks,
 		bidProducts:   &m.byBid,
 		clicks:        &m.clicks,

@@ -24,6 +24,7 @@ type View struct {
 	campaigns     frozen[CampaignRow]
 	balances      []*balanceChunk
 	servingNodes  *atomic.Uint32
+	lossWeight    *atomic.Uint32
 	terms         frozen[*CampaignTerms]
 	vendorIDs     []Text
 	segments      frozen[segmentRow]

@@ -39,6 +39,7 @@ var readers = map[command.Op]struct {
 	command.OpForgetNotices:  {"forget notices", reader(command.ReadForgetNotices)},
 	command.OpPace:           {"pace", reader(command.ReadPace)},
 	command.OpTraffic:        {"traffic", reader(command.ReadTraffic)},
+	command.OpCountAuctions:  {"count auctions", reader(command.ReadCountAuctions)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {

@@ -90,6 +90,7 @@ func (g *Generator) Step() Step {
 		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts, g.mark, g.forgetNotices,
 		g.pace, g.pace,
 		g.traffic,
+		g.auctions,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
@@ -240,6 +241,11 @@ func (g *Generator) adjust() Step {
 	case 4:
 		if len(g.asked) > 0 {
 			a = g.asked[g.choose(len(g.asked), "which adjustment")]
+		}
+	}
+	if a.Strict && a.Amount < 0 && g.Model.Level >= command.LevelReports {
+		for range g.choose(3, "others") {
+			a.Others = append(a.Others, g.walletOf(a.Marketplace, a.VendorID))
 		}
 	}
 	g.asked = append(g.asked, a)

@@ -59,6 +59,9 @@ func (m *Model) Adjust(a *command.AdjustWallet) command.Result {
 	if w == nil {
 		return refuse(command.NotFound, 0)
 	}
+	if len(a.Others) > 0 {
+		return m.withdraw(a, w)
+	}
 	balance := new(big.Int).Add(w.Balance, big.NewInt(int64(a.Amount)))
 	if a.Strict && a.Amount < 0 && balance.Sign() < 0 {
 		return refuse(command.InsufficientBalance, 0)
@@ -71,6 +74,48 @@ func (m *Model) Adjust(a *command.AdjustWallet) command.Result {
 	m.addEntry(w, ids.UUID{}, a.Description)
 	m.emptied(w, new(big.Int).Sub(balance, big.NewInt(int64(a.Amount))))
 	return command.Result{Balance: micros(balance)}
+}
+
+// withdraw applies an AdjustWallet that may take from several wallets.
+func (m *Model) withdraw(a *command.AdjustWallet, w *Wallet) command.Result {
+	all, sum := []*Wallet{w}, new(big.Int)
+	for i, id := range a.Others {
+		other := m.Wallets[id]
+		if other == nil || other.Marketplace != a.Marketplace || other.Vendor != a.VendorID {
+			return refuse(command.NotFound, i)
+		}
+		if slices.Contains(all, other) {
+			return refuse(command.Invalid, i)
+		}
+		all = append(all, other)
+	}
+	for _, x := range all {
+		if x.Balance.Sign() > 0 {
+			sum.Add(sum, x.Balance)
+		}
+	}
+	amount := big.NewInt(-int64(a.Amount))
+	if sum.Cmp(amount) < 0 {
+		return refuse(command.InsufficientBalance, 0)
+	}
+	for _, x := range all {
+		part := new(big.Int).Set(amount)
+		if x.Balance.Cmp(part) < 0 {
+			part.Set(x.Balance)
+		}
+		if part.Sign() <= 0 {
+			continue
+		}
+		amount.Sub(amount, part)
+		before := new(big.Int).Set(x.Balance)
+		x.Balance.Sub(x.Balance, part)
+		x.Deposited.Sub(x.Deposited, part)
+		m.Lines = append(m.Lines, Line{Key: a.Request, Amount: new(big.Int).Neg(part)})
+		m.addEntry(x, ids.UUID{}, a.Description)
+		m.emptied(x, before)
+	}
+	m.adjusts[a.Request] = new(big.Int).Set(w.Balance)
+	return command.Result{Balance: micros(w.Balance)}
 }
 
 func (m *Model) wallet(marketplace uint16, vendor string, id ids.UUID) *Wallet {

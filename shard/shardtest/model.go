@@ -41,6 +41,9 @@ type Model struct {
 	Traffic     map[uint16][]command.Traffic // The hours that were learned.
 
 	PaceNumber uint64 // Of the last Pace.
+	Auctions   map[auctionCell]rollup.Auctions
+
+	tallies map[applied]bool // Every CountAuctions that was applied.
 
 	counted map[uint16]counted // The newest counted reports, by node.
 	unknown map[unknownDay]map[string]bool
@@ -136,7 +139,8 @@ func NewModel() *Model {
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
-		Traffic: make(map[uint16][]command.Traffic),
+		Traffic:  make(map[uint16][]command.Traffic),
+		Auctions: make(map[auctionCell]rollup.Auctions), tallies: make(map[applied]bool),
 	}
 }
 

@@ -104,6 +104,11 @@ var importRules = []importRule{
 		why: "it steers campaigns through interfaces, which the daemon connects to the node",
 	},
 
+	{
+		packages: "node/tally", banned: []string{inModule("node/...")},
+		why: "it reports counts through an interface, which the daemon connects to the node",
+	},
+
 	{packages: "bench/traffic", banned: []string{Module + "/..."}, why: "traffic uses the public interface only"},
 	{
 		packages: "loadtest/...", deep: true, banned: []string{inModule("node/..."), inModule("shard/..."), inModule("raftstore/...")},

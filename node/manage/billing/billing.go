@@ -22,6 +22,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/money"
@@ -37,7 +38,7 @@ const (
 func Register(api huma.API) {
 	add(api, "getBalance", http.MethodGet, "/balance", "Read the sum of a vendor's wallets.", balance)
 	add(api, "addBalance", http.MethodPost, "/balance", "Deposit into the vendor's default wallet.", deposit)
-	add(api, "burnBalance", http.MethodPost, "/balance/burn", "Withdraw from the vendor's default wallet, not below zero.", burn)
+	add(api, "burnBalance", http.MethodPost, "/balance/burn", "Withdraw from the vendor's wallets, not below zero: from the default wallet, then from the others, the oldest first.", burn)
 	registerWallets(api)
 	registerLedger(api)
 }
@@ -104,15 +105,20 @@ func walletsOf(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
 }
 
 func deposit(ctx context.Context, in *balanceInput) (*resultOutput, error) {
-	return move(ctx, in, 1)
+	return in.move(ctx, func(st store.Tenant, amount money.Micros) error {
+		_, err := st.Adjust(ctx, in.VendorID, ids.UUID{}, amount, false, in.Body.Description)
+		return err
+	})
 }
 
 func burn(ctx context.Context, in *balanceInput) (*resultOutput, error) {
-	return move(ctx, in, -1)
+	return in.move(ctx, func(st store.Tenant, amount money.Micros) error {
+		return st.Burn(ctx, in.VendorID, amount, in.Body.Description)
+	})
 }
 
-// move deposits into (sign 1) or withdraws from (sign -1) the default wallet.
-func move(ctx context.Context, in *balanceInput, sign money.Micros) (*resultOutput, error) {
+// move checks the vendor and the amount, cuts it to minor units, and moves it.
+func (in *balanceInput) move(ctx context.Context, do func(st store.Tenant, amount money.Micros) error) (*resultOutput, error) {
 	amount, err := in.Body.Balance.Micros()
 	if err != nil {
 		return nil, resource.Invalid(resource.At("less_than_equal", "is out of range", "body", "balance"))
@@ -124,7 +130,7 @@ func move(ctx context.Context, in *balanceInput, sign money.Micros) (*resultOutp
 	if err := requireVendor(ctx, in.VendorID); err != nil {
 		return nil, err
 	}
-	if _, err := resource.Tenant(ctx).Adjust(ctx, in.VendorID, ids.UUID{}, sign*amount, sign < 0, in.Body.Description); err != nil {
+	if err := do(resource.Tenant(ctx), amount); err != nil {
 		return nil, resource.LimitErrorOf(err, "the balance would be larger than any wallet may be")
 	}
 	return &resultOutput{Result{true}}, nil

@@ -5,7 +5,10 @@
 // cost depends on what they read and not on what they answer, so they run beside auctions and within a budget (node/limits). A
 // marketplace's sums read no counters of products; purchase_count_by_product and interactions do.
 //
-// Limits: auctions are not counted by campaign, so "auctions" is null. For purchases that named a campaign, products are not counted by
+// Auctions won and lost are counted by campaign on each node, which reports them every ten seconds; they lag by that much behind
+// completeThrough, which is about events. A node that is killed loses those of ten seconds.
+//
+// Limits: for purchases that named a campaign, products are not counted by
 // campaign, so its countByProduct is null. Counters do not contain the seller: a vendor's report has the purchases of products that no
 // other vendor sells, and lines of interactions have a null vendorId for the others, so these numbers may be too low, but nothing is
 // counted twice. Purchases of products that are in no catalog, beyond 10,000 products of a day and group, are counted for the product
@@ -83,13 +86,6 @@ func (p *Purchases) count(rows []store.ReportRow) {
 	}
 }
 
-// Auctions counts the auctions that a campaign won and lost.
-type Auctions struct {
-	Won           int64   `json:"won"`
-	Lost          int64   `json:"lost"`
-	PercentageWon float64 `json:"percentageWon"`
-}
-
 // Numbers are the members of every report.
 type Numbers struct {
 	Impressions Spend     `json:"impressions"`
@@ -102,7 +98,7 @@ type Numbers struct {
 // Report is the sum over the days.
 type Report struct {
 	Numbers
-	Auctions        *Auctions     `json:"auctions" doc:"Null: this build does not count auctions per campaign."`
+	Auctions        *Auctions     `json:"auctions" doc:"Auctions that the campaign has won and lost. Nodes report them every 10 seconds."`
 	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted."`
 }
 
@@ -110,7 +106,7 @@ type Report struct {
 type Day struct {
 	Date string `json:"date" format:"date"`
 	Numbers
-	Auctions *Auctions `json:"auctions" doc:"Null: this build does not count auctions per campaign."`
+	Auctions *Auctions `json:"auctions" doc:"Auctions that the campaign has won and lost on the day."`
 }
 
 // Product is one product.
@@ -206,7 +202,11 @@ func sum(ctx context.Context, in *DatesInput) (*sumOutput, error) {
 		}
 		n.Purchases.count(rows)
 	}
-	return &sumOutput{Report{Numbers: n, CompleteThrough: through}}, nil
+	auctions, err := st.CampaignAuctions(ctx, campaign, d)
+	if err != nil {
+		return nil, resource.ErrorOf(err)
+	}
+	return &sumOutput{Report{Numbers: n, Auctions: auctionsOf(&auctions), CompleteThrough: through}}, nil
 }
 
 func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {
@@ -227,7 +227,7 @@ func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {
 	exponent := st.Settings().CurrencyExponent
 	all := make([]Day, len(page))
 	for i := range page {
-		all[i] = Day{Date: page[i].Date, Numbers: numbersOf(&page[i].Counters, exponent)}
+		all[i] = Day{Date: page[i].Date, Numbers: numbersOf(&page[i].Counters, exponent), Auctions: auctionsOf(&page[i].Auctions)}
 		if in.PurchaseCountByProduct {
 			all[i].Purchases.count(nil)
 		}

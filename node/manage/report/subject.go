@@ -13,6 +13,7 @@ import (
 type Total struct {
 	Numbers
 	Pageviews       *int64        `json:"pageviews,omitempty" doc:"Views of pages of the storefront; of the marketplace only, because a view names no product and no vendor."`
+	Auctions        *Auctions     `json:"auctions,omitempty" doc:"Auctions that the campaigns of the vendor or of the marketplace have won and lost, each counted once for each campaign; not of products. Nodes report them every 10 seconds."`
 	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted."`
 }
 
@@ -20,7 +21,8 @@ type Total struct {
 type TotalDay struct {
 	Date string `json:"date" format:"date"`
 	Numbers
-	Pageviews *int64 `json:"pageviews,omitempty" doc:"Views of pages of the storefront; of the marketplace only."`
+	Pageviews *int64    `json:"pageviews,omitempty" doc:"Views of pages of the storefront; of the marketplace only."`
+	Auctions  *Auctions `json:"auctions,omitempty" doc:"Auctions that the campaigns of the vendor or of the marketplace have won and lost on the day; not of products."`
 }
 
 // TotalDays is one page of days.
@@ -43,6 +45,8 @@ type subject interface {
 	countsProducts() bool
 	// views are the page views of a row, or nil for a report that has none.
 	views(row *store.CounterRow) *int64
+	// auctions are those of a row, or nil for a report that has none.
+	auctions(row *store.CounterRow) *Auctions
 	numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error)
 }
 
@@ -130,6 +134,10 @@ func (in *DaysInput) views(*store.CounterRow) *int64 { return nil }
 
 func (in *MarketplaceInput) views(row *store.CounterRow) *int64 { return &row.Pageviews }
 
+func (in *DaysInput) auctions(row *store.CounterRow) *Auctions { return auctionsOf(&row.Auctions) }
+
+func (in *ProductInput) auctions(*store.CounterRow) *Auctions { return nil }
+
 func (in *DaysInput) countsProducts() bool { return in.PurchaseCountByProduct }
 
 func (p *Paging) paging() Paging { return *p }
@@ -153,7 +161,7 @@ func total[I any, P interface {
 	if len(rows) > 0 {
 		sum = rows[0]
 	}
-	return &totalOutput{Total{totalOf(in, &sum, st.Settings().CurrencyExponent), in.views(&sum), through}}, nil
+	return &totalOutput{Total{totalOf(in, &sum, st.Settings().CurrencyExponent), in.views(&sum), in.auctions(&sum), through}}, nil
 }
 
 // totalDays serves a page of days.
@@ -178,7 +186,7 @@ func totalDays[I any, P interface {
 	}
 	all := make([]TotalDay, len(page))
 	for i := range page {
-		all[i] = TotalDay{page[i].Date, totalOf(in, &page[i], st.Settings().CurrencyExponent), in.views(&page[i])}
+		all[i] = TotalDay{page[i].Date, totalOf(in, &page[i], st.Settings().CurrencyExponent), in.views(&page[i]), in.auctions(&page[i])}
 	}
 	return &totalDaysOutput{TotalDays{all, end, through}}, nil
 }
