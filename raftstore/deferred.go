@@ -60,9 +60,7 @@ func (m *machine) writeDeferred() {
 	}
 	m.writes.Lock()
 	defer m.writes.Unlock()
-	if m.deferred.Load() {
-		m.write(*m.applied.Load())
-	}
+	m.writeIfDeferred()
 }
 
 // tryWriteDeferred is writeDeferred, except that it does nothing while a batch is being applied.
@@ -71,6 +69,11 @@ func (m *machine) tryWriteDeferred() {
 		return
 	}
 	defer m.writes.Unlock()
+	m.writeIfDeferred()
+}
+
+// writeIfDeferred writes what is deferred. LOCKS: writes is held.
+func (m *machine) writeIfDeferred() {
 	if m.deferred.Load() {
 		m.write(*m.applied.Load())
 	}
@@ -84,8 +87,11 @@ func (m *machine) setStored(a statedb.Applied) {
 
 // close writes what is deferred, unless the disk has no space, and releases the batch. REQUIRES: Raft has stopped.
 func (m *machine) close(spaceLeft bool) error {
+	m.writes.Lock()
+	defer m.writes.Unlock()
 	if spaceLeft {
-		m.writeDeferred()
+		m.writeIfDeferred()
 	}
+	m.deferred.Store(false) // A Status that comes late writes nothing.
 	return m.batch.Close()
 }

@@ -74,12 +74,13 @@ type machine struct {
 	stateMachine StateMachine
 	state        *statedb.Group
 	batch        *statedb.Batch
-	cmds         [][]byte                        // Reused by applyEntry.
-	mustWrite    bool                            // The batch may not be deferred, whatever the state machine says.
-	applied      atomic.Pointer[position]        // INVARIANT: never before stored.
-	stored       atomic.Pointer[statedb.Applied] // The newest applied record that was written.
-	writes       sync.Mutex                      // Serializes the calls of stateMachine and batch. LOCKS: no other lock is held.
-	deferred     atomic.Bool                     // batch holds changes that are not written. It changes while writes is held.
+	cmds         [][]byte                          // Reused by applyEntry.
+	mustWrite    bool                              // The batch may not be deferred, whatever the state machine says.
+	applied      atomic.Pointer[position]          // INVARIANT: never before stored.
+	stored       atomic.Pointer[statedb.Applied]   // The newest applied record that was written.
+	writes       sync.Mutex                        // Serializes the calls of stateMachine and batch. LOCKS: no other lock is held.
+	deferred     atomic.Bool                       // batch holds changes that are not written. It changes while writes is held.
+	onCommitted  atomic.Pointer[func([]*raft.Log)] // Called with entries before they are applied; nil for nobody.
 	onApply      func(index uint64)
 	snaps        *snapshot.Store
 	restoring    atomic.Bool // The state is wiped, and the snapshot that replaces it is not complete.
@@ -110,6 +111,9 @@ func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0
 // ApplyBatch applies entries, commands and configurations alike, and answers each with the results of its commands. A
 // state check is written at once, so that its digest is that of the same state on every replica.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
+	if committed := m.onCommitted.Load(); committed != nil {
+		(*committed)(logs)
+	}
 	m.writes.Lock()
 	defer m.writes.Unlock()
 	start := time.Now()

@@ -64,7 +64,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 		},
 	})
 	g.batcher = proposal.New(g.raft, g.lead.NoteAnswer)
-	g.log.OnStored(g.batcher.Stored)
+	g.sendBesideTheLog()
 	g.observer = raft.NewObserver(g.leaderObservations, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })
 	g.raft.RegisterObserver(g.observer)
 	g.done.Go(func() { g.lead.FollowNotices(g.leadership) })
@@ -75,4 +75,17 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 		g.safe.Campaign()
 	}
 	return nil
+}
+
+// sendBesideTheLog makes the batcher send the next entry when Raft's main loop has nothing to do for the last one but to
+// wait. In a cluster that is when this node has stored it, because followers have to answer then. A sole voter commits it at
+// once, and would store the next entry before that if it had it: there it is when the state machine gets the entry.
+func (g *Group) sendBesideTheLog() {
+	g.log.OnStored(func(logs []*raft.Log) {
+		if g.clustered() {
+			g.batcher.Stored(logs)
+		}
+	})
+	committed := g.batcher.Stored
+	g.machine.onCommitted.Store(&committed)
 }

@@ -19,6 +19,13 @@ func (m *Machine) teachDelay(marketplace uint16, seconds uint32) {
 	}
 }
 
+// publishDelays publishes the delays that the batch has changed.
+func (m *Machine) publishDelays() {
+	for _, marketplace := range m.dirtyDelays {
+		m.feed.PutClickDelay(m.group, marketplace, m.tenant(marketplace).delay)
+	}
+}
+
 // flushDelays writes and publishes the delays that the batch has changed.
 func (m *Machine) flushDelays() {
 	for _, marketplace := range m.dirtyDelays {

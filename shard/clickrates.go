@@ -26,6 +26,8 @@ type clickRates struct {
 	cells map[string]*clickCell // By stored key.
 	ads   map[uint16]int        // Number of cells at market.ClickAd by marketplace.
 	dirty []*clickCell
+	// changed are the cells that auctions do not have as they are.
+	changed []*clickCell
 }
 
 type clickCell struct {
@@ -33,6 +35,8 @@ type clickCell struct {
 	of    market.ClickCell // What the key says.
 	hash  uint64           // Hash of the stored record; 0 when there is none.
 	dirty bool
+	// changed says that the cell is among clickRates.changed.
+	changed bool
 	learn.Rate
 }
 
@@ -80,6 +84,10 @@ func (m *Machine) teachCell(r *command.EventRecord) {
 	} else {
 		cell.Impression(day, learn.Visibility(r.Rank))
 	}
+	if !cell.changed {
+		cell.changed = true
+		m.clicks.changed = append(m.clicks.changed, cell)
+	}
 	if !cell.dirty {
 		cell.dirty = true
 		m.clicks.dirty = append(m.clicks.dirty, cell)
@@ -113,8 +121,20 @@ func (m *Machine) addClickCell(cell *clickCell) bool {
 	return true
 }
 
+// publishClickRates publishes the changed cells to auctions.
+func (m *Machine) publishClickRates() {
+	for _, cell := range m.clicks.changed {
+		cell.changed = false
+		if m.clicks.cells[cell.key] == cell { // Else it was dropped since.
+			m.publishClickRate(cell)
+		}
+	}
+	m.clicks.changed = m.clicks.changed[:0]
+}
+
 // flushClickRates writes and publishes the cells that the batch has changed.
 func (m *Machine) flushClickRates() {
+	m.publishClickRates()
 	for _, cell := range m.clicks.dirty {
 		cell.dirty = false
 		if m.clicks.cells[cell.key] != cell {
@@ -123,7 +143,6 @@ func (m *Machine) flushClickRates() {
 		m.key = append(m.key[:0], cell.key...)
 		m.value = appendClickRate(m.value[:0], &cell.Rate)
 		cell.hash = m.replace(m.key, m.value, cell.hash)
-		m.publishClickRate(cell)
 	}
 	m.clicks.dirty = m.clicks.dirty[:0]
 }

@@ -12,12 +12,14 @@ import (
 // formatVersion is the version of the stored form of the state.
 const formatVersion = 1
 
-// EndBatch publishes the balances that a batch of commands has changed. It reports whether Flush may be deferred to a later
-// batch: the commands were Events, of which auctions then know everything but what was learned from them.
+// EndBatch publishes the balances, click rates and delays that a batch of commands has changed. It reports whether Flush may
+// be deferred to a later batch: the commands were Events, of which auctions then know everything.
 func (m *Machine) EndBatch() (deferrable bool) {
 	for _, w := range m.dirtyWallets {
 		m.publishWalletOf(w)
 	}
+	m.publishClickRates()
+	m.publishDelays()
 	return !m.managed
 }
 

@@ -47,22 +47,27 @@ type applier interface {
 // another member. There is no timer: a single caller pays one disk write and no more, and the slower the disk, the
 // larger the batches. (TigerBeetle batches the same way; Juju removed its time windows again.)
 //
+// Whoever makes an entry due gives it to Raft itself (a caller that completes it, or a call of Stored), and one goroutine
+// waits for the answers: an entry wakes no goroutine on its way to the log but Raft's main loop.
+//
 // INVARIANT: at most OutstandingEntriesMax entries are with Raft, and more than OverlappingEntriesMax only if they are
-// full. Sealed entries are ready to go, the open one collects. unanswered holds the sealed entries and those with Raft.
+// full. The open entry collects; sealed ones are full and wait until fewer are with Raft.
+// LOCKS: mu is held while an entry is given to Raft, also in Raft's main loop, which takes entries out of a queue. The queue
+// has space for 128 (raft.Config.MaxAppendEntries), so the call never waits.
 // OWNERSHIP: an entry's bytes are never reused, because Raft and the log's cached tail keep them.
 type Batcher struct {
 	onAnswer func(error)
 	raft     applier
 
 	mu          sync.Mutex
-	wake        sync.Cond // Signalled when sealed grew or the batcher closed.
 	open        *entry
 	sealed      []*entry
-	unanswered  []*entry
-	queued      int // Commands not yet with Raft.
+	withRaft    []*entry    // Given to Raft and not answered, in this order.
+	sent        chan *entry // The same entries, for the goroutine that waits for answers.
+	queued      int         // Commands not yet with Raft.
 	queuedBytes int
 	closed      bool
-	senders     sync.WaitGroup
+	answers     sync.WaitGroup
 
 	entries        atomic.Uint64
 	commands       atomic.Uint64
@@ -74,6 +79,8 @@ type Batcher struct {
 
 type entry struct {
 	stored  bool // The log of this node has it.
+	began   time.Time
+	answer  raft.ApplyFuture
 	data    []byte
 	callers []chan<- outcome
 }
@@ -84,14 +91,11 @@ type outcome struct {
 	err    error
 }
 
-// New returns a batcher and starts its senders, which Close ends. answered is called with what Raft answers to each
-// entry, from several goroutines.
+// New returns a batcher and starts its goroutine, which Close ends. answered is called with what Raft answers to each
+// entry, one at a time.
 func New(r applier, answered func(error)) *Batcher {
-	b := &Batcher{raft: r, onAnswer: answered}
-	b.wake.L = &b.mu
-	for range OutstandingEntriesMax {
-		b.senders.Go(b.send)
-	}
+	b := &Batcher{raft: r, onAnswer: answered, sent: make(chan *entry, OutstandingEntriesMax)}
+	b.answers.Go(b.passAnswers)
 	return b
 }
 
@@ -140,16 +144,43 @@ func (b *Batcher) enqueue(cmd []byte, answer chan<- outcome) error {
 	if len(b.open.callers) == EntryCommandsMax {
 		b.seal()
 	}
-	b.sealIfDue()
+	b.sendIfDue()
 	return nil
 }
 
-// sealIfDue seals the open entry if it is to be sent although it is not full. REQUIRES: mu is held.
-func (b *Batcher) sealIfDue() {
-	if b.open == nil || len(b.unanswered) >= OverlappingEntriesMax {
+// seal ends the open entry and gives it to Raft, or lets it wait for its turn. REQUIRES: mu is held, and there is an open
+// entry.
+func (b *Batcher) seal() {
+	sealEntry(b.open.data, len(b.open.callers))
+	b.sealed = append(b.sealed, b.open)
+	b.open = nil
+	b.sendSealed()
+}
+
+// sendSealed gives sealed entries to Raft, as many as may be with it. REQUIRES: mu is held.
+func (b *Batcher) sendSealed() {
+	for len(b.sealed) > 0 && len(b.withRaft) < OutstandingEntriesMax {
+		e := b.sealed[0]
+		b.sealed[0] = nil
+		b.sealed = b.sealed[1:]
+		b.queued -= len(e.callers)
+		b.queuedBytes -= len(e.data) - entryHeadBytes - commandHead*len(e.callers)
+		b.entries.Add(1)
+		b.commands.Add(uint64(len(e.callers)))
+		b.bytes.Add(uint64(len(e.data)))
+		b.withRaft = append(b.withRaft, e)
+		e.began = time.Now()
+		e.answer = b.raft.Apply(e.data, 0)
+		b.sent <- e // It has space for all that are with Raft.
+	}
+}
+
+// sendIfDue sends the open entry if it is to go although it is not full. REQUIRES: mu is held.
+func (b *Batcher) sendIfDue() {
+	if b.open == nil || len(b.sealed) > 0 || len(b.withRaft) >= OverlappingEntriesMax {
 		return
 	}
-	for _, e := range b.unanswered {
+	for _, e := range b.withRaft {
 		if !e.stored {
 			return
 		}
@@ -157,88 +188,55 @@ func (b *Batcher) sealIfDue() {
 	b.seal()
 }
 
-// Stored tells the batcher that the log of this node has stored entries, of this batcher or others.
+// Stored tells the batcher that the log of this node has stored entries, of this batcher or others, and that Raft can store
+// further ones at once. It may be told more than once.
 func (b *Batcher) Stored(logs []*raft.Log) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.unanswered) == 0 {
+	if len(b.withRaft) == 0 {
 		return
 	}
 	for _, l := range logs {
-		for _, e := range b.unanswered {
+		for _, e := range b.withRaft {
 			if len(l.Data) > 0 && &l.Data[0] == &e.data[0] { // Raft passes on the bytes that it was given.
 				e.stored = true
 			}
 		}
 	}
-	b.sealIfDue()
+	b.sendIfDue()
 }
 
-// seal ends the open entry and hands it to a sender. REQUIRES: mu is held, and there is an open entry.
-func (b *Batcher) seal() {
-	sealEntry(b.open.data, len(b.open.callers))
-	b.sealed = append(b.sealed, b.open)
-	b.unanswered = append(b.unanswered, b.open)
-	b.open = nil
-	b.wake.Signal()
-}
-
-// send is the loop of a sender: it proposes sealed entries to Raft, one after the other, and answers their callers.
-func (b *Batcher) send() {
-	for {
-		e := b.nextEntry()
-		if e == nil {
-			return
-		}
-		began := time.Now()
-		f := b.raft.Apply(e.data, 0)
-		err := f.Error()
+// passAnswers waits for Raft's answers in the order of the entries and passes them to the callers. Raft answers in that
+// order too, unless it refuses an entry, and then it answers all soon.
+func (b *Batcher) passAnswers() {
+	for e := range b.sent {
+		err := e.answer.Error()
 		b.onAnswer(err)
-		b.entryDone(e)
+		b.entryDone()
 		if err != nil {
 			b.answerError(e, foldError(err))
 			continue
 		}
-		b.proposeLatency.add(time.Since(began))
-		results, _ := f.Response().([][]byte)
+		b.proposeLatency.add(time.Since(e.began))
+		results, _ := e.answer.Response().([][]byte)
 		if len(results) != len(e.callers) {
 			b.answerError(e, ErrUnknown) // The state machine skipped the entry, which cannot happen to one of this process.
 			continue
 		}
-		index := f.Index()
+		index := e.answer.Index()
 		for i, c := range e.callers {
 			c <- outcome{result: results[i], index: index}
 		}
 	}
 }
 
-// nextEntry waits for a sealed entry. It returns nil when the batcher is closed.
-func (b *Batcher) nextEntry() *entry {
+// entryDone removes the oldest entry that is with Raft, and sends what was collected meanwhile.
+func (b *Batcher) entryDone() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.sealed) == 0 && !b.closed {
-		b.wake.Wait()
-	}
-	if len(b.sealed) == 0 {
-		return nil
-	}
-	e := b.sealed[0]
-	b.sealed[0] = nil
-	b.sealed = b.sealed[1:]
-	b.queued -= len(e.callers)
-	b.queuedBytes -= len(e.data) - entryHeadBytes - commandHead*len(e.callers)
-	b.entries.Add(1)
-	b.commands.Add(uint64(len(e.callers)))
-	b.bytes.Add(uint64(len(e.data)))
-	return e
-}
-
-// entryDone removes an answered entry and sends what was collected meanwhile.
-func (b *Batcher) entryDone(e *entry) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.unanswered = slices.DeleteFunc(b.unanswered, func(u *entry) bool { return u == e })
-	b.sealIfDue()
+	b.withRaft = slices.Delete(b.withRaft, 0, 1)
+	b.sendSealed()
+	b.sendIfDue()
 }
 
 func (b *Batcher) answerError(e *entry, err error) {
@@ -265,7 +263,7 @@ type Status struct {
 // Status reports on the batcher. It takes its mutex for a moment.
 func (b *Batcher) Status() Status {
 	b.mu.Lock()
-	queued, outstanding := b.queued, len(b.unanswered)
+	queued, outstanding := b.queued, len(b.withRaft)+len(b.sealed)
 	b.mu.Unlock()
 	return Status{
 		Entries: b.entries.Load(), Commands: b.commands.Load(), Bytes: b.bytes.Load(), Queued: queued, Outstanding: outstanding,
@@ -291,10 +289,10 @@ func (b *Batcher) Close() {
 		left = append(left, b.open)
 	}
 	b.sealed, b.open = nil, nil
-	b.wake.Broadcast()
+	close(b.sent) // Nothing is sent any more.
 	b.mu.Unlock()
 	for _, e := range left {
 		b.answerError(e, ErrClosed)
 	}
-	b.senders.Wait()
+	b.answers.Wait()
 }
