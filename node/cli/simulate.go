@@ -24,7 +24,7 @@ type simulateCommand struct {
 	Loss       float64       `default:"0" help:"Share of the nodes' reports that are lost." placeholder:"SHARE"`
 	Skew       float64       `default:"0" help:"Node k gets traffic in proportion to (k+1)^-SKEW; 0: all the same." placeholder:"SKEW"`
 	Policies   []string      `help:"Policies to compare, separated by commas; default: all but hindsight, which takes 40 extra runs." placeholder:"NAME"`
-	FastFinish float64       `default:"0.05" help:"Share of the day's traffic at its end that the controller does not plan with." placeholder:"SHARE"`
+	FastFinish float64       `default:"0.03" help:"Share of the day's traffic at its end that the controller does not plan with." placeholder:"SHARE"`
 	Floor      float64       `default:"0.05" help:"Smallest bid factor of the controller; below it the probability to compete falls." placeholder:"FACTOR"`
 	Bound      bool          `default:"true" negatable:"" help:"Compute the upper bound of liquid welfare, which takes 150 passes over the day."`
 	Jobs       int           `default:"1" help:"Seeds that run at the same time." placeholder:"N"`

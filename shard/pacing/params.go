@@ -73,7 +73,7 @@ func Defaults() Params {
 		Floor:         0.05, XMin: -6, StepMax: 2,
 		Evidence: 10, LoopMin: 60, LoopMax: 5400, LoopShare: 1.0 / 16, WinMemory: 1800,
 		CatchUp: 3, CatchUpMin: 7200, CatchUpMax: 0.8,
-		FastFinish: 0.05, RemainingMin: 0.002, PriorShare: 0.1, UnknownMemory: 3600,
+		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, UnknownMemory: 3600,
 		EpsilonShare: 0.02,
 		EditGain:     0.5, DayCap: 2, OpeningSeconds: 3600,
 		PurchaseDelay:  [3]DelayPart{{0.35, 20 * 60}, {0.15, 8 * 3600}, {0.5, 6 * 24 * 3600}},
