@@ -32,7 +32,7 @@ func recovery(wins float64, change func(plan *Plan, demand *float64, s *State)) 
 		served = Served{Expected: money.Micros(rate), Wins: uint64(whole), Auctions: 1000}
 		plan.Spent += served.Expected
 		free := float64(plan.Budget-plan.Spent) - float64(d.Hold)
-		planned := free / (0.97*86400 - float64(now)/1000)
+		planned := free / ((1-p.FastFinish)*86400 - float64(now)/1000)
 		if now >= noon && math.Abs(rate/planned-1) > 0.1 {
 			seconds = (now-noon)/1000 + 1
 		}
