@@ -80,6 +80,47 @@ export function accessTests(given) {
     await window.close();
   });
 
+  test("a colleague is invited as an analyst, sees what analysts may see, and is removed", async () => {
+    const { browser, demo } = given;
+    const inviting = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    await signIn(inviting);
+    await inviting.go("/users");
+    await inviting.page.getByRole("button", { name: "Invite a colleague" }).first().click();
+    await inviting.page.getByLabel("Email").fill("ann@example.com");
+    await inviting.page.getByRole("combobox", { name: "Role" }).or(inviting.page.getByLabel("Role", { exact: true })).first().click();
+    await inviting.page.getByRole("option", { name: /^Analyst/ }).click();
+    await inviting.page.getByRole("button", { name: "Invite", exact: true }).click();
+    await inviting.page.getByRole("button", { name: "Copy the link for ann@example.com" }).click();
+    const link = await inviting.page.evaluate(() => navigator.clipboard.readText());
+
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice, "401"] });
+    const { page } = window;
+    await page.goto(link);
+    await page.getByLabel("Name").fill("Ann");
+    await page.getByRole("textbox", { name: "Password" }).fill("a long enough password");
+    await page.getByRole("button", { name: "Accept and sign in" }).click();
+    const navigation = page.getByRole("navigation", { name: "Pages" });
+    await navigation.waitFor();
+    const links = await navigation.getByRole("link").allInnerTexts();
+    assert.ok(links.includes("Live auctions") && links.includes("Settings"), String(links));
+    for (const hidden of ["API keys", "Webhooks", "Users", "Audit log", "Cluster"]) assert.ok(!links.includes(hidden), hidden);
+    for (const path of ["/", "/live", "/campaigns", "/vendors/v10", "/placements", "/audiences", "/settings", "/reports?by=campaign"]) {
+      await window.go(path);
+      await settled(page);
+      assert.equal(await page.getByRole("alert").count(), 0, `${path}: ${await page.getByRole("alert").allInnerTexts()}`);
+      assert.equal(await page.getByRole("button", { name: /^(Create|Save|Adjust|Invite)/ }).count(), 0, `${path} offers a change`);
+    }
+
+    await inviting.page.reload();
+    await inviting.page.getByRole("button", { name: "Remove ann@example.com" }).click();
+    await inviting.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await inviting.page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Campaigns" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor(); // The session has ended.
+    await window.close();
+    await inviting.close();
+  });
+
   test("a node that stops gives a message, and the page goes on without a reload when it is back", async () => {
     const { browser, demo } = given;
     const window = await openPage(browser, demo.origin, { expected: [signedOutNotice, "ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "503", "502"] });

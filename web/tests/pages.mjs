@@ -16,7 +16,8 @@ export function pageTests(given) {
         "/", "/start", "/live", "/playground", "/reports", "/reports?by=vendor", "/campaigns", `/campaigns/${campaign.campaignId}`,
         `/campaigns/${campaign.campaignId}?tab=bids`, `/campaigns/${campaign.campaignId}?tab=forecast`, "/vendors",
         `/vendors/${campaign.vendorId}`, "/catalog", "/catalog?tab=categories", "/placements", "/placements?tab=slots", "/templates", "/assets",
-        "/audiences", "/audiences?tab=offsite", "/keys", "/webhooks", "/users", "/audit", "/cluster", "/settings", "/nothing-here",
+        "/audiences", "/audiences?tab=offsite", "/keys", "/webhooks", "/users", "/users?tab=vendors", "/audit", "/cluster",
+        "/settings", "/settings?tab=node", "/live?tab=explained", "/nothing-here",
       ];
       const window = await openPage(browser, demo.origin, { ...view, expected: [signedOutNotice] });
       await signIn(window);

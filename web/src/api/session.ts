@@ -84,3 +84,7 @@ export function useCurrent(): Current {
 
 export const mayWrite = (role: Role) => role === "admin" || role === "operator" || role === "vendorAdmin";
 export const ofVendor = (role: Role) => role === "vendorAdmin" || role === "vendorAnalyst";
+
+export const roleNames: Record<Role, string> = {
+  admin: "Admin", operator: "Operator", analyst: "Analyst", vendorAdmin: "Vendor admin", vendorAnalyst: "Vendor analyst",
+};

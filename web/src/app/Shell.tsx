@@ -9,7 +9,7 @@ import { useEffect, useMemo, type ReactNode } from "react";
 import { Link, useLocation } from "react-router";
 import { request, setMarketplace } from "../api/client";
 import { useConnection } from "../api/connection";
-import { CurrentContext, leave, mayWrite, ofVendor, sessionKey, type Role, type Session, type SessionMarketplace } from "../api/session";
+import { CurrentContext, leave, mayWrite, ofVendor, roleNames, sessionKey, type Role, type Session, type SessionMarketplace } from "../api/session";
 import { Mark, MoonIcon, SunIcon } from "../ui/icons";
 import { groups, pages, permitted } from "./pages";
 import { PasswordDialog } from "./PasswordDialog";
@@ -145,10 +145,6 @@ function UserMenu({ session, role }: { session: Session; role: Role | undefined 
     </>
   );
 }
-
-const roleNames: Record<Role, string> = {
-  admin: "Admin", operator: "Operator", analyst: "Analyst", vendorAdmin: "Vendor admin", vendorAnalyst: "Vendor analyst",
-};
 
 function ConnectionNotice() {
   const works = useConnection();

@@ -3,10 +3,9 @@ import { Alert, Anchor, Button, Group, Paper, Stack, Tabs, Text, Title } from "@
 import { useState } from "react";
 import { Link } from "react-router";
 import { call } from "../api/client";
-import { sumOf } from "../api/counters";
+import { useLive } from "../api/live";
 import { useRead, useWrite } from "../api/query";
 import { useCurrent } from "../api/session";
-import { useCounters } from "../api/useCounters";
 import { CopyBlock } from "../ui/Copy";
 import { CheckIcon } from "../ui/icons";
 import { Page } from "../ui/Page";
@@ -18,11 +17,9 @@ export default function Start() {
   const { session } = useCurrent();
   const sample = useSampleProducts();
   const products = useRead("GET /catalog-search-service/catalogs/products", { query: { limit: 1 } });
-  const counters = useCounters();
-  const auctions = counters.data && sumOf(counters.data, "gavel_auctions_total");
-  const [before, setBefore] = useState<number | null>(null); // Auctions that the node had answered when the key was made.
+  const [received, setReceived] = useState(false);
   const create = useWrite(() => call("POST /key-service/keys", { body: { kind: "auction", name: "first auction" } }), "/key-service/keys");
-  const received = before !== null && auctions !== undefined && auctions > before;
+  useLive({ auction: () => setReceived(received || create.data !== undefined) }); // Requests before the key do not count.
   const key = create.data?.key;
   const body = auctionBody(sample.products);
   const empty = products.data?.response.length === 0;
@@ -31,7 +28,7 @@ export default function Start() {
     <Page title="Send your first auction" about="Three steps from this page to a winner. They can be repeated at any time.">
       <Step number={1} title="Get an auction key" done={key !== undefined}>
         {key ? <Text>The key <b>first auction</b> is made. The command below contains it; it is not shown again later.</Text>
-          : <Group><Button onClick={() => create.mutate(undefined, { onSuccess: () => setBefore(auctions ?? 0) })} loading={create.isPending}>Create an auction key</Button></Group>}
+          : <Group><Button onClick={() => create.mutate(undefined)} loading={create.isPending}>Create an auction key</Button></Group>}
         {create.error && <Failure error={create.error} />}
       </Step>
       <Step number={2} title="Run an auction" done={received}>

@@ -1,25 +1,41 @@
-// Invitations to vendors, and the advertiser users that exist.
-import { Button, CopyButton, Group, Paper, Select, Stack, Text, TextInput, Title } from "@mantine/core";
+// Who may use the console: people with a role in the marketplace, and those of vendors.
+import { Button, Group, Paper, Select, Stack, Tabs, Text, TextInput, Title } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import { ApiError, call } from "../api/client";
 import { useRead, useWrite } from "../api/query";
-import { useCurrent } from "../api/session";
+import { useAddressState } from "../ui/address";
 import { State, wordOf } from "../ui/Badges";
 import { DataTable, useCursor } from "../ui/DataTable";
 import { ConfirmButton, FormDialog } from "../ui/Dialog";
 import { Page } from "../ui/Page";
 import { Empty, Failure } from "../ui/States";
 import { Time } from "../ui/time";
+import { CopyLink, People } from "./People";
 
 export default function Users() {
-  const { canWrite } = useCurrent();
+  const [tab, setTab] = useAddressState("tab", "people");
+  return (
+    <Page title="Users" about="Who may use the console. People of vendors see their own campaigns, wallets, reports and creatives only.">
+      <Tabs value={tab} onChange={(value) => setTab(value ?? "people")} keepMounted={false}>
+        <Tabs.List><Tabs.Tab value="people">People</Tabs.Tab><Tabs.Tab value="vendors">Invitations of vendors</Tabs.Tab></Tabs.List>
+        <Tabs.Panel value="people" pt="md"><People /></Tabs.Panel>
+        <Tabs.Panel value="vendors" pt="md"><VendorInvitations /></Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+function VendorInvitations() {
   const cursor = useCursor();
   const [inviting, setInviting] = useState(false);
   const invitations = useRead("GET /invitation-service/invitations", { query: { limit: 25, next_page: cursor.page } }, { keep: true });
-  const withdraw = useWrite((id: string) => call("DELETE /invitation-service/invitations/{invitation_id}", { path: { invitation_id: id } }), "/invitation-service");
-  const invite = canWrite && <Button onClick={() => setInviting(true)}>Invite</Button>;
+  const withdraw = useWrite(
+    (id: string) => call("DELETE /invitation-service/invitations/{invitation_id}", { path: { invitation_id: id } }), "/invitation-service",
+  );
+  const invite = <Button onClick={() => setInviting(true)}>Invite</Button>;
   return (
-    <Page title="Users" actions={invite} about="Invite people of vendors. They see their own campaigns, wallets, reports and creatives only.">
+    <Stack>
+      {invitations.data && invitations.data.invites.length > 0 && <Group>{invite}</Group>}
       <DataTable
         label="Invitations" rows={invitations.data?.invites} rowKey={(one) => one.invitationId} error={invitations.error} minWidth={860}
         retry={() => void invitations.refetch()} pager={cursor.pager(invitations.data?.nextPage)}
@@ -33,15 +49,13 @@ export default function Users() {
           { name: "Expires", cell: (one) => <Time at={one.expiresAt} /> },
           {
             name: "Actions", hidden: true, align: "right",
-            cell: (one) => canWrite && one.status === "pending" && (
+            cell: (one) => one.status === "pending" && (
               <Group gap="xs" wrap="nowrap" justify="flex-end">
-                <CopyButton value={one.acceptUrl}>
-                  {({ copied, copy }) => (
-                    <Button size="xs" variant="default" onClick={copy} aria-label={`Copy the link for ${one.vendorEmail}`}>{copied ? "Copied" : "Copy link"}</Button>
-                  )}
-                </CopyButton>
-                <ConfirmButton label="Withdraw" subject={one.vendorEmail} title="Withdraw the invitation?" run={() => withdraw.mutateAsync(one.invitationId)}
-                  question={`The link that ${one.vendorEmail} has stops working.`} />
+                <CopyLink address={one.acceptUrl} email={one.vendorEmail} />
+                <ConfirmButton
+                  label="Withdraw" subject={one.vendorEmail} title="Withdraw the invitation?" run={() => withdraw.mutateAsync(one.invitationId)}
+                  question={`The link that ${one.vendorEmail} has stops working.`}
+                />
               </Group>
             ),
           },
@@ -49,7 +63,7 @@ export default function Users() {
       />
       <FindUser />
       {inviting && <Invite close={() => setInviting(false)} />}
-    </Page>
+    </Stack>
   );
 }
 
@@ -72,7 +86,6 @@ function Invite({ close }: { close: () => void }) {
 }
 
 function FindUser() {
-  const { canWrite } = useCurrent();
   const [text, setText] = useState("");
   const [email, setEmail] = useState("");
   const user = useRead("GET /user-service/advertiser-users", { query: { email } }, { enabled: email !== "" });
@@ -100,10 +113,10 @@ function FindUser() {
               <Text fw={600}>{`${user.data.givenName} ${user.data.familyName}`.trim() || user.data.email}</Text>
               <Text size="sm" c="dimmed" component="div">{user.data.email}, vendors {user.data.vendorIds.join(", ")}, since <Time at={user.data.createdAt} /></Text>
             </Stack>
-            {canWrite && (
-              <ConfirmButton label="Remove" subject={user.data.email} title="Remove the user?" run={() => remove.mutateAsync(user.data.userId)}
-                question={`${user.data.email} can no longer sign in.`} />
-            )}
+            <ConfirmButton
+              label="Remove" subject={user.data.email} title="Remove the user?" run={() => remove.mutateAsync(user.data.userId)}
+              question={`${user.data.email} can no longer sign in.`}
+            />
           </Group>
         )}
       </Stack>
