@@ -1,5 +1,5 @@
 // One campaign: its spend against plan, performance by day, bids, forecast, and what can be changed.
-import { Alert, Button, Group, Paper, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Paper, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import { useRead, useWrite } from "../api/query";
@@ -65,7 +65,7 @@ function Facts({ campaign: one, currency }: { campaign: Campaign; currency: Sess
   const facts: [string, ReactNode][] = [
     ["State", <State key="state" of={statusOf(one)} />],
     ["Spend of the budget", <Spend key="spend" of={one} currency={currency} />],
-    ["Vendor", <Link key="vendor" to={`/vendors/${encodeURIComponent(one.vendorId)}`}>{one.vendorId}</Link>],
+    ["Vendor", <Anchor key="vendor" component={Link} to={`/vendors/${encodeURIComponent(one.vendorId)}`}>{one.vendorId}</Anchor>],
     ["Format", one.adFormat.replaceAll("_", " ")],
     ["Billing", `${one.chargeType}, ${one.priceRule} price`],
     ["Pacing", one.pacing === "asap" ? "as soon as possible" : "even"],

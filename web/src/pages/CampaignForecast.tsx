@@ -14,7 +14,7 @@ type Forecast = Schemas["forecast.Forecast"];
 type Estimate = Schemas["forecast.Estimate"];
 
 const reasonTexts: Record<string, string> = {
-  not_recording: "This node does not record auctions; its setting record_every switches that on.",
+  not_recording: "This node does not record auctions; its setting explain.sample switches that on.",
   no_auctions: "No auction has been recorded yet.",
   too_short: "Too little time has been recorded. Come back in some minutes.",
 };

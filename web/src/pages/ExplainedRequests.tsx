@@ -67,6 +67,6 @@ export function ExplainedRequests({ paused }: { paused: boolean }) {
 
 function aboutSampling(every: number | undefined): string {
   if (every === undefined) return "";
-  if (every === 0) return "This node explains no requests; its configuration switches that on.";
+  if (every === 0) return "This node explains no requests; its setting explain.sample switches that on.";
   return `On average one request in ${every.toLocaleString()} is explained as it happens, the newest 50 are kept.`;
 }

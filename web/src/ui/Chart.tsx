@@ -21,7 +21,12 @@ interface ChartProps {
 }
 
 const colours = { light: ["#3b5bdb", "#c2255c", "#2b8a3e", "#e8590c"], dark: ["#91a7ff", "#faa2c1", "#8ce99a", "#ffc078"] };
-const axisWidth = 72;
+
+// widthOf returns the width of an axis in pixels: its longest label and the space around it.
+function widthOf(labels: string[] | null): number {
+  const longest = Math.max(0, ...(labels ?? []).map((label) => label.length));
+  return longest * 7.5 + 20;
+}
 
 export default function Chart({ label, times, lines, height = 240, timeZone }: ChartProps) {
   const [box, rect] = useResizeObserver<HTMLDivElement>();
@@ -42,7 +47,7 @@ export default function Chart({ label, times, lines, height = 240, timeZone }: C
         axes: [
           { ...axis, font: `12px ${theme.fontFamily}` },
           {
-            ...axis, font: `12px ${theme.fontFamily}`, size: axisWidth,
+            ...axis, font: `12px ${theme.fontFamily}`, size: (_, ticks) => widthOf(ticks),
             values: (_, ticks) => ticks.map((tick) => lines[0]?.format(tick) ?? String(tick)),
           },
         ],

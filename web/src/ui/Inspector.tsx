@@ -47,7 +47,7 @@ function InspectedAuction({ auction, number, of, currency }: AuctionProps) {
           <Stack gap="xs">
             <Title order={3} size="h6">Why bids lost</Title>
             <Bars of={lost.map(([reason, count]) => ({
-              key: reason, count, name: reasonOf(reason).short, text: `${formatCount(count)} · ${formatShare(count / lostCount, 0)}`,
+              key: reason, count, name: reasonOf(reason).short, text: `${formatCount(count)} · ${formatShare(count / lostCount)}`,
             }))} />
           </Stack>
         )}
