@@ -30,8 +30,9 @@ type Attempts struct {
 	counters map[subject]*counter
 }
 
-// subject is what a counter counts: an address, an account, or both together. The other member is zero.
+// subject is what a counter counts. The member that does not matter is zero.
 type subject struct {
+	kind    int // The index in limits, so that an empty account is not taken for every account.
 	address netip.Prefix
 	account string
 }
@@ -65,7 +66,7 @@ func (a *Attempts) Begin(address netip.Addr, account string, now time.Time) (x A
 	}
 	from := netip.PrefixFrom(address, bits).Masked()
 	account = strings.ToLower(strings.TrimSpace(account))
-	x = Attempt{a, [3]subject{{from, account}, {address: from}, {account: account}}}
+	x = Attempt{a, [3]subject{{0, from, account}, {kind: 1, address: from}, {kind: 2, account: account}}}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, s := range x.subjects {
@@ -89,12 +90,13 @@ func (a *Attempts) Begin(address netip.Addr, account string, now time.Time) (x A
 	return x, time.Time{}, true
 }
 
-// evict makes space for the counters of another attempt. LOCKS: mu is held.
+// evict makes space for the counters of another attempt. It drops an eighth of a full table, so that the next thousands of attempts
+// do not read it again. LOCKS: mu is held.
 func (a *Attempts) evict(now time.Time) {
-	most := countersMax - len(limits)
-	if len(a.counters) <= most {
+	if len(a.counters) <= countersMax-len(limits) {
 		return
 	}
+	const most = countersMax / 8 * 7
 	for s, c := range a.counters {
 		if !now.Before(c.ends) {
 			delete(a.counters, s)

@@ -130,7 +130,7 @@ func (p parameters) key(password string, salt []byte) []byte {
 
 const phcPrefix = "$argon2id$v=19$"
 
-// encodeHash writes the PHC form: $argon2id$v=19$m=KiB,t=PASSES,p=LANES$SALT$KEY.
+// encodeHash writes the PHC form: $argon2id$v=19$m=KiB,t=PASSES,p=THREADS$SALT$KEY.
 func encodeHash(p parameters, salt, key []byte) string {
 	b := base64.RawStdEncoding
 	return fmt.Sprintf("%sm=%d,t=%d,p=%d$%s$%s", phcPrefix, p.memory, p.passes, p.threads, b.EncodeToString(salt), b.EncodeToString(key))

@@ -20,6 +20,9 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 	fresh := serving.New(deps)
 	deps.Stale = func(_ time.Time, into *auction.Groups) bool { into.Add(1); return true }
 	fenced := serving.New(deps)
+	deps.Stale = nil
+	watched := serving.New(deps) // Somebody watches another marketplace.
+	defer watched.Watch(servingtest.Suspended).Close()
 	request := serving.Request{
 		Now: time.UnixMilli(servingtest.NowMillis), Method: []byte("POST"), Target: []byte("/v2/auctions"),
 		Authorization: []byte("Bearer " + node.AuctionKey), Body: []byte(auctionBody),
@@ -33,6 +36,7 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 		"auction":       {func(*serving.Request) {}, 201},
 		"unclean path":  {func(r *serving.Request) { r.Target = []byte("//v2//auctions?x=y") }, 201},
 		"caller's id":   {func(r *serving.Request) { r.RequestID = []byte("mine") }, 201},
+		"watched":       {func(*serving.Request) {}, 201},
 		"no key":        {func(r *serving.Request) { r.Authorization = nil }, 401},
 		"bad body":      {func(r *serving.Request) { r.Body = []byte(`{"auctions":[{"slots":0}]}`) }, 400},
 		"unknown path":  {func(r *serving.Request) { r.Target = []byte("/v2/nowhere") }, 404},
@@ -42,8 +46,11 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 		r := request
 		tc.change(&r)
 		status, core := 0, fresh
-		if name == "fenced" {
+		switch name {
+		case "fenced":
 			core = fenced
+		case "watched":
+			core = watched
 		}
 		if n := testing.AllocsPerRun(100, func() {
 			sc := core.Acquire()

@@ -80,6 +80,11 @@ var importRules = []importRule{
 	{packages: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},
 	{packages: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},
 	{packages: "node/blob", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/login", banned: []string{Module + "/..."}, why: "a leaf"},
+	{
+		packages: "node/console", deep: true, banned: []string{inModule("node/hotpath"), inModule("node/manage/..."), inModule("raftstore/..."), "github.com/valyala/fasthttp/..."},
+		why: "the console's service is served by the control plane and does not depend on the data plane",
+	},
 	{packages: "node/ingress", banned: []string{Module + "/..."}, why: "a leaf"},
 	{
 		packages: "node/wire", deep: true, banned: []string{"github.com/valyala/fasthttp/...", inModule("node/serving"), inModule("node/manage/..."), inModule("node/hotpath")},

@@ -24,8 +24,8 @@
 // the log has the failures, and the metric gavel_mails_total counts both. Without a mail server the marketplace sends
 // acceptUrl itself.
 //
-// Limits: the page of acceptUrl comes with the console. Until then nobody can accept by it, and an invitation becomes
-// accepted only if its user gets the vendor in another way. The 72 hours are fixed. A renewed invitation keeps its
+// An invitation is accepted in the console (node/console), to which acceptUrl leads; or its user gets the vendor in
+// another way. Limits: the 72 hours are fixed. A renewed invitation keeps its
 // link; an expired one stays in the list next to its successor.
 //
 // # Webhooks and the audit log

@@ -54,7 +54,7 @@ type Invitation struct {
 	VendorEmail    string          `json:"vendorEmail"`
 	TargetUserRole string          `json:"targetUserRole" enum:"vendor_admin,vendor_analyst"`
 	Status         string          `json:"status" enum:"pending,accepted,expired"`
-	AcceptURL      string          `json:"acceptUrl" doc:"Works once, while the invitation is pending. Whoever has it can accept."`
+	AcceptURL      string          `json:"acceptUrl" doc:"The page of the console that accepts; it works once, until expiresAt. Whoever has it can accept."`
 	ExpiresAt      resource.Time   `json:"expiresAt"`
 	CreatedAt      resource.Time   `json:"createdAt"`
 	UpdatedAt      resource.Time   `json:"updatedAt"`

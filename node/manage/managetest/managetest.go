@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -289,6 +290,21 @@ func marketplace(ordinal uint16, currency string, exponent uint8, now int64) mar
 		CurrencyCode: currency, CurrencyExponent: exponent, TimeZone: "UTC",
 		ExternalDemand: market.ExternalDemand{OwnValue: "gavel"}, CreatedMillis: now, UpdatedMillis: now,
 	}
+}
+
+// Dump is everything that the groups have stored.
+func (w *Environment) Dump() string {
+	w.groups.mu.Lock()
+	defer w.groups.mu.Unlock()
+	var text strings.Builder
+	for _, g := range w.groups.Groups() {
+		w.groups.machines[g].kv.Scan(nil, []byte{0xff}, func(key, value []byte) bool {
+			text.Write(key)
+			text.Write(value)
+			return true
+		})
+	}
+	return text.String()
 }
 
 // FailWrites makes every write fail until it is called again with false, as on a node without a leader.
