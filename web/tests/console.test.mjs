@@ -12,7 +12,9 @@ const given = { browser: null, demo: null };
 
 before(async () => {
   given.browser = await launch();
-  given.demo = await startNode("demo", { flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5"] });
+  given.demo = await startNode("demo", {
+    flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5"],
+  });
 });
 
 after(async () => {

@@ -1,4 +1,5 @@
-// The live stream of the node: sampled requests for auctions, and rates once a second. The browser reconnects by itself.
+// The live stream of the node: sampled requests for auctions, and rates once a second. The browser reconnects by
+// itself.
 import { useEffect, useRef, useState } from "react";
 import { serviceBase } from "./client";
 import { useCurrent } from "./session";
@@ -30,7 +31,8 @@ interface Handlers {
   rates?: (rates: Rates) => void;
 }
 
-// useLive calls the newest handlers for each message while the page is shown. It reports whether the stream is interrupted.
+// useLive calls the newest handlers for each message while the page is shown. It reports whether the stream is
+// interrupted.
 export function useLive(handlers: Handlers): boolean {
   const { marketplace } = useCurrent();
   const newest = useRef(handlers);
@@ -42,7 +44,9 @@ export function useLive(handlers: Handlers): boolean {
     const source = new EventSource(`${serviceBase}/live?marketplace=${encodeURIComponent(marketplace.id)}`);
     source.onopen = () => setInterrupted(false);
     source.onerror = () => setInterrupted(true);
-    source.addEventListener("auction", (event) => newest.current.auction?.(JSON.parse(event.data as string) as LiveSample));
+    source.addEventListener("auction", (event) =>
+      newest.current.auction?.(JSON.parse(event.data as string) as LiveSample),
+    );
     source.addEventListener("rates", (event) => newest.current.rates?.(JSON.parse(event.data as string) as Rates));
     return () => source.close();
   }, [marketplace.id]);

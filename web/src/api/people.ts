@@ -29,12 +29,16 @@ export interface People {
 const path = "/users";
 
 // The key begins like those of reads of the management API, so that a change repeats this read.
-export const usePeople = () => useQuery<People>({
-  queryKey: [`GET ${path}`], queryFn: ({ signal }) => request("GET", path, { signal }),
-});
+export const usePeople = () =>
+  useQuery<People>({
+    queryKey: [`GET ${path}`],
+    queryFn: ({ signal }) => request("GET", path, { signal }),
+  });
 
 export const peoplePrefix = path;
-export const invitePerson = (email: string, role: string) => request<StaffInvitation>("POST", path, { body: { email, role } });
-export const changeRole = (id: string, role: string) => request("PATCH", `${path}/${encodeURIComponent(id)}`, { body: { role } });
+export const invitePerson = (email: string, role: string) =>
+  request<StaffInvitation>("POST", path, { body: { email, role } });
+export const changeRole = (id: string, role: string) =>
+  request("PATCH", `${path}/${encodeURIComponent(id)}`, { body: { role } });
 export const removePerson = (id: string) => request("DELETE", `${path}/${encodeURIComponent(id)}`);
 export const withdrawInvitation = (id: string) => request("DELETE", `${path}/invitations/${encodeURIComponent(id)}`);

@@ -19,44 +19,86 @@ export function ExplainedRequests({ paused }: { paused: boolean }) {
   const [kind, setKind] = useState<string | null>(null);
   const [onlyEmpty, setOnlyEmpty] = useState(false);
   const [picked, setPicked] = useState<Explanation | null>(null);
-  const recent = useRead("GET /auctions/recent", { query: { consistency: "local" } }, { every: paused ? 0 : everyMillis });
+  const recent = useRead(
+    "GET /auctions/recent",
+    { query: { consistency: "local" } },
+    { every: paused ? 0 : everyMillis },
+  );
   if (picked) {
     return (
       <Stack>
         <Group justify="space-between">
-          <Text component="div">A request of <Time at={picked.at} format="full" /></Text>
-          <Button variant="default" onClick={() => setPicked(null)}>Back to the list</Button>
+          <Text component="div">
+            A request of <Time at={picked.at} format="full" />
+          </Text>
+          <Button variant="default" onClick={() => setPicked(null)}>
+            Back to the list
+          </Button>
         </Group>
         <Inspector explanation={picked} currency={marketplace} />
       </Stack>
     );
   }
-  const rows = recent.data?.recent.filter((one) => (!kind || one.auctions.some((auction) => auction.resultType === kind))
-    && (!onlyEmpty || one.auctions.some((auction) => auction.winners === 0)));
+  const rows = recent.data?.recent.filter(
+    (one) =>
+      (!kind || one.auctions.some((auction) => auction.resultType === kind)) &&
+      (!onlyEmpty || one.auctions.some((auction) => auction.winners === 0)),
+  );
   return (
     <Stack>
-      <Text c="dimmed" size="sm">{aboutSampling(recent.data?.every)}</Text>
+      <Text c="dimmed" size="sm">
+        {aboutSampling(recent.data?.every)}
+      </Text>
       <Group>
-        <Select aria-label="Kind" placeholder="All kinds" data={kinds} value={kind} onChange={setKind} clearable w={180} />
-        <Switch label="Only with empty results" checked={onlyEmpty} onChange={(event) => setOnlyEmpty(event.currentTarget.checked)} />
+        <Select
+          aria-label="Kind"
+          placeholder="All kinds"
+          data={kinds}
+          value={kind}
+          onChange={setKind}
+          clearable
+          w={180}
+        />
+        <Switch
+          label="Only with empty results"
+          checked={onlyEmpty}
+          onChange={(event) => setOnlyEmpty(event.currentTarget.checked)}
+        />
       </Group>
       <DataTable
-        label="Explained requests" rows={rows} rowKey={(one, i) => `${one.at}-${i}`} error={recent.error} retry={() => void recent.refetch()}
-        empty={(
+        label="Explained requests"
+        rows={rows}
+        rowKey={(one, i) => `${one.at}-${i}`}
+        error={recent.error}
+        retry={() => void recent.refetch()}
+        empty={
           <Empty title="No explained request yet">
-            {recent.data && recent.data.recent.length > 0 ? "No explained request fits the filter."
-              : "One appears here some time after the storefront sends it. To look at one now, run it in the playground."}
+            {recent.data && recent.data.recent.length > 0
+              ? "No explained request fits the filter."
+              : "One appears here after the storefront sends it. To look at one now, use the playground."}
           </Empty>
-        )}
+        }
         columns={[
           { name: "Time", cell: (one) => <Time at={one.at} format="clock" /> },
-          { name: "Auctions", cell: (one) => one.auctions.map((auction) => auction.resultType.replaceAll("_", " ")).join(", ") },
+          {
+            name: "Auctions",
+            cell: (one) => one.auctions.map((auction) => auction.resultType.replaceAll("_", " ")).join(", "),
+          },
           { name: "Filled", align: "right", cell: (one) => filledOf(one.auctions) },
           { name: "Main reasons for losing", cell: (one) => <MainReasons of={one.auctions} /> },
           {
-            name: "Inspect", hidden: true, align: "right",
+            name: "Inspect",
+            hidden: true,
+            align: "right",
             cell: (one) => (
-              <Button size="xs" variant="default" onClick={() => setPicked(one)} aria-label={`Inspect the request of ${one.at}`}>Inspect</Button>
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => setPicked(one)}
+                aria-label={`Inspect the request of ${one.at}`}
+              >
+                Inspect
+              </Button>
             ),
           },
         ]}

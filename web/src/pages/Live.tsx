@@ -21,14 +21,26 @@ export default function Live() {
   }, []);
   return (
     <Page
-      title="Live auctions" actions={<Button variant="default" onClick={() => setPaused(!paused)}>{paused ? "Continue" : "Pause"}</Button>}
-      about="What storefronts ask for right now. With much traffic this is a sample; the rates count everything that this node answers."
+      title="Live auctions"
+      actions={
+        <Button variant="default" onClick={() => setPaused(!paused)}>
+          {paused ? "Continue" : "Pause"}
+        </Button>
+      }
+      about="What storefronts ask for right now: a sample of much traffic. The rates count everything."
     >
       <LiveRates sample={add} />
       <Tabs value={tab} onChange={(value) => setTab(value ?? "now")}>
-        <Tabs.List><Tabs.Tab value="now">Requests</Tabs.Tab><Tabs.Tab value="explained">Explained as they happened</Tabs.Tab></Tabs.List>
-        <Tabs.Panel value="now" pt="md"><LiveRequests samples={samples} /></Tabs.Panel>
-        <Tabs.Panel value="explained" pt="md">{tab === "explained" && <ExplainedRequests paused={paused} />}</Tabs.Panel>
+        <Tabs.List>
+          <Tabs.Tab value="now">Requests</Tabs.Tab>
+          <Tabs.Tab value="explained">Explained as they happened</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="now" pt="md">
+          <LiveRequests samples={samples} />
+        </Tabs.Panel>
+        <Tabs.Panel value="explained" pt="md">
+          {tab === "explained" && <ExplainedRequests paused={paused} />}
+        </Tabs.Panel>
       </Tabs>
     </Page>
   );

@@ -19,38 +19,82 @@ export function LiveRequests({ samples }: { samples: LiveSample[] }) {
   const [campaign, setCampaign] = useState("");
   const [onlyEmpty, setOnlyEmpty] = useState(false);
   const [picked, setPicked] = useState<LiveSample | null>(null);
-  const rows = samples.filter((one) => (!kind || one.auctions.some((auction) => auction.resultType === kind))
-    && (!onlyEmpty || one.auctions.some((auction) => auction.winners === 0))
-    && (!campaign || one.auctions.some((auction) => auction.ads?.some((ad) => ad.campaignId?.startsWith(campaign))))).slice(0, shownMax);
+  const rows = samples
+    .filter(
+      (one) =>
+        (!kind || one.auctions.some((auction) => auction.resultType === kind)) &&
+        (!onlyEmpty || one.auctions.some((auction) => auction.winners === 0)) &&
+        (!campaign || one.auctions.some((auction) => auction.ads?.some((ad) => ad.campaignId?.startsWith(campaign)))),
+    )
+    .slice(0, shownMax);
   return (
     <Stack>
       <Group align="flex-end">
         <Select label="Kind" placeholder="All kinds" data={kinds} value={kind} onChange={setKind} clearable w={180} />
-        <TextInput label="Won by campaign" placeholder="Campaign id" value={campaign} onChange={(e) => setCampaign(e.currentTarget.value.trim())} w={200} />
-        <Switch label="Only with empty results" checked={onlyEmpty} onChange={(event) => setOnlyEmpty(event.currentTarget.checked)} mb={8} />
+        <TextInput
+          label="Won by campaign"
+          placeholder="Campaign id"
+          value={campaign}
+          onChange={(e) => setCampaign(e.currentTarget.value.trim())}
+          w={200}
+        />
+        <Switch
+          label="Only with empty results"
+          checked={onlyEmpty}
+          onChange={(event) => setOnlyEmpty(event.currentTarget.checked)}
+          mb={8}
+        />
       </Group>
       <DataTable
-        label="Requests" rows={rows} rowKey={(one) => one.requestId} minWidth={820}
-        empty={(
+        label="Requests"
+        rows={rows}
+        rowKey={(one) => one.requestId}
+        minWidth={820}
+        empty={
           <Empty title={samples.length > 0 ? "No request fits the filter" : "Waiting for the next request"}>
             {samples.length === 0 && "Requests appear here as soon as the storefront sends them."}
           </Empty>
-        )}
+        }
         columns={[
           { name: "Time", cell: (one) => <Time at={one.time} format="clock" /> },
-          { name: "Auctions", cell: (one) => one.auctions.map((auction) => auction.resultType.replaceAll("_", " ")).join(", ") },
+          {
+            name: "Auctions",
+            cell: (one) => one.auctions.map((auction) => auction.resultType.replaceAll("_", " ")).join(", "),
+          },
           { name: "Filled", align: "right", cell: (one) => filledOf(one.auctions) },
-          { name: "Winners", cell: (one) => <Text size="sm" lineClamp={1}>{winnersOf(one)}</Text> },
+          {
+            name: "Winners",
+            cell: (one) => (
+              <Text size="sm" lineClamp={1}>
+                {winnersOf(one)}
+              </Text>
+            ),
+          },
           { name: "Main reasons for losing", cell: (one) => <MainReasons of={one.auctions} /> },
           {
-            name: "Inspect", hidden: true, align: "right",
+            name: "Inspect",
+            hidden: true,
+            align: "right",
             cell: (one) => (
-              <Button size="xs" variant="default" onClick={() => setPicked(one)} aria-label={`Inspect the request ${one.requestId}`}>Inspect</Button>
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => setPicked(one)}
+                aria-label={`Inspect the request ${one.requestId}`}
+              >
+                Inspect
+              </Button>
             ),
           },
         ]}
       />
-      <Modal opened={picked !== null} onClose={() => setPicked(null)} size="80%" title="Auction inspector" closeButtonProps={{ "aria-label": "Close" }}>
+      <Modal
+        opened={picked !== null}
+        onClose={() => setPicked(null)}
+        size="80%"
+        title="Auction inspector"
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
         {picked && <Inspected sample={picked} />}
       </Modal>
     </Stack>
@@ -58,13 +102,17 @@ export function LiveRequests({ samples }: { samples: LiveSample[] }) {
 }
 
 const winnersOf = (one: LiveSample) =>
-  one.auctions.flatMap((auction) => auction.ads ?? []).map((ad) => ad.id).join(", ") || "none";
+  one.auctions
+    .flatMap((auction) => auction.ads ?? [])
+    .map((ad) => ad.id)
+    .join(", ") || "none";
 
 // Inspected explains the request again, because an explanation of every request would slow auctions down.
 function Inspected({ sample }: { sample: LiveSample }) {
   const { marketplace } = useCurrent();
   const explain = useWrite((body: Record<string, unknown>) =>
-    call("POST /auctions/explain", { query: { operation: sample.operation }, body }));
+    call("POST /auctions/explain", { query: { operation: sample.operation }, body }),
+  );
   const { request } = sample;
   return (
     <Stack>
@@ -74,9 +122,15 @@ function Inspected({ sample }: { sample: LiveSample }) {
       {request ? (
         <>
           <Json label="The request, with users masked" value={request} />
-          <Group><Button onClick={() => explain.mutate(request)} loading={explain.isPending}>Explain with the market of now</Button></Group>
+          <Group>
+            <Button onClick={() => explain.mutate(request)} loading={explain.isPending}>
+              Explain with the market of now
+            </Button>
+          </Group>
         </>
-      ) : <Text c="dimmed">The request was too large to be kept.</Text>}
+      ) : (
+        <Text c="dimmed">The request was too large to be kept.</Text>
+      )}
       {explain.error && <Failure error={explain.error} />}
       {explain.isPending && <Loading />}
       {explain.data && <Inspector explanation={explain.data} currency={marketplace} />}
