@@ -64,7 +64,7 @@ func (h handlers) answer(serve func(w http.ResponseWriter, r *http.Request) (any
 			if _, signedOut := body.(Needs); signedOut {
 				w.WriteHeader(apierr.NotSignedIn.Status())
 			}
-			_, _ = w.Write(text) //nolint:gosec // JSON, with nosniff. The client may have disconnected.
+			_, _ = w.Write(text) // The client may have disconnected.
 		}
 	}
 }

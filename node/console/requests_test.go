@@ -38,8 +38,10 @@ func TestOtherOriginsChangeNothing(t *testing.T) {
 // No answer leads anywhere else, however the path is written.
 func TestNothingIsRedirected(t *testing.T) {
 	ada := setUp(t, managetest.New(t))
-	for _, path := range []string{"/", "/console", "/console/", "//evil.example/console", "/console//evil.example", "/console/..//evil.example",
-		"/console/setup?next=https://evil.example", "/console/invitation?token=x", "/console/api/session/", "/console/api/v1"} {
+	for _, path := range []string{
+		"/", "/console", "/console/", "//evil.example/console", "/console//evil.example", "/console/..//evil.example",
+		"/console/setup?next=https://evil.example", "/console/invitation?token=x", "/console/api/session/", "/console/api/v1",
+	} {
 		w := ada.send("GET", path, "")
 		if w.Code >= 300 && w.Code < 400 || w.Header().Get("Location") != "" {
 			t.Errorf("GET %s: %d to %q", path, w.Code, w.Header().Get("Location"))

@@ -49,7 +49,7 @@ type Needs struct {
 }
 
 // session answers who is signed in.
-func (h handlers) session(w http.ResponseWriter, r *http.Request) (any, error) {
+func (h handlers) session(_ http.ResponseWriter, r *http.Request) (any, error) {
 	who, code := h.Identify(r)
 	switch {
 	case code == apierr.NotSignedIn:

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/gavel-ads/gavel/node/operator"
@@ -46,7 +47,11 @@ func (k localKeys) ResetPassword(ctx context.Context, email string, r operator.P
 
 // changed makes a change of the console's users with an entry in the audit log of the first marketplace.
 func (k localKeys) changed(ctx context.Context, operation, method, email string, do func(context.Context) error) error {
-	return k.audited(ctx, "", operation, method, func(ctx context.Context, _ store.Tenant) (any, error) {
+	err := k.audited(ctx, "", operation, method, func(ctx context.Context, _ store.Tenant) (any, error) {
 		return loggedAdmin{email}, do(ctx)
 	})
+	if errors.Is(err, operator.ErrNoSuch) {
+		return operator.ErrNoUser
+	}
+	return err
 }

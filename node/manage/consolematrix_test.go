@@ -227,4 +227,3 @@ func (e *consoleEnvironment) tryOthers(t *testing.T, pattern, other, allowed str
 		}
 	}
 }
-

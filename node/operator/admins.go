@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 )
@@ -25,7 +26,10 @@ type PasswordRequest struct {
 	Password string `json:"password"`
 }
 
-// Admins manages the admins of the console, who are those of the first marketplace. ErrNoSuch is returned for an unknown address, and
+// ErrNoUser means that nobody has the address of a request.
+var ErrNoUser = errors.New("no user of the console has this address")
+
+// Admins manages the admins of the console, who are those of the first marketplace. ErrNoUser is returned for an unknown address, and
 // an error that is Refused for what the rules of the console forbid.
 type Admins interface {
 	CreateAdmin(ctx context.Context, r AdminRequest) error

@@ -49,7 +49,7 @@ type Keys interface {
 }
 
 // ErrNoSuch means that what a request names does not exist.
-var ErrNoSuch = errors.New("there is no such marketplace, key or user")
+var ErrNoSuch = errors.New("there is no such marketplace or key")
 
 // keysPath is the path of the requests on the socket.
 const keysPath = "/operator/v1/keys"
@@ -89,7 +89,7 @@ func (h localHandler) answer(serve func(*http.Request) (any, error)) http.Handle
 			write(w, http.StatusOK, text)
 		case errors.Is(err, errBody):
 			h.refuse(w, apierr.BadRequest, err)
-		case errors.Is(err, ErrNoSuch):
+		case errors.Is(err, ErrNoSuch), errors.Is(err, ErrNoUser):
 			h.refuse(w, apierr.ResourceNotFound, err)
 		case errors.As(err, &final):
 			h.refuse(w, apierr.InvalidOperation, err)
