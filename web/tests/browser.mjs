@@ -23,7 +23,7 @@ const launchFlags = [
 export const launch = () =>
   chromium.launch({ executablePath: process.env.GAVEL_BROWSER ?? "/usr/bin/chromium", args: launchFlags });
 
-// openPage opens a window. Its faults collect what it must not do; a fault that a test expects is named by a part of its text.
+// openPage opens a window. Its faults collect what it must not do; a part of the text names a fault that a test expects.
 export async function openPage(browser, origin, { scheme = "light", width = 1360, height = 900, expected = [] } = {}) {
   const context = await browser.newContext({
     colorScheme: scheme,

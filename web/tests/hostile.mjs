@@ -6,7 +6,8 @@ import { openPage, settled, signedOutNotice, signIn } from "./browser.mjs";
 const hostileName = '<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>';
 const hostileMarkup =
   "<script>top.hacked=3;parent.document.title='taken'</script><img src=x onerror='top.hacked=4'>" +
-  '<a href="javascript:top.hacked=5" target=_top>go</a><form action=/console/api/session method=post><button>send</button></form>' +
+  '<a href="javascript:top.hacked=5" target=_top>go</a>' +
+  '<form action=/console/api/session method=post><button>send</button></form>' +
   "<div class=cover>COVER</div></style><style>body{color:red}";
 const hostileStyle =
   ".cover,body{position:fixed;inset:0;z-index:99999;background:#f00}</style><script>top.hacked=6</script>";
