@@ -1,4 +1,5 @@
-// Colours and type. Where the library's defaults have too little contrast for small text, they are darker or lighter here.
+// Colours and type. Where the library's defaults have too little contrast for small text, they are darker or
+// lighter here.
 import { Alert, createTheme, type CSSVariablesResolver } from "@mantine/core";
 
 export const theme = createTheme({
@@ -10,9 +11,11 @@ export const theme = createTheme({
   headings: { fontWeight: "650" },
   respectReducedMotion: true,
   components: {
-    // A screen reader interrupts for the role alert, so only failures have it. The title has the colour of text for its contrast.
+    // A screen reader interrupts for the role alert, so only failures have it. The title has the colour of text for
+    // its contrast.
     Alert: Alert.extend({
-      defaultProps: { role: "note", variant: "outline" }, styles: { title: { color: "var(--mantine-color-text)" } },
+      defaultProps: { role: "note", variant: "outline" },
+      styles: { title: { color: "var(--mantine-color-text)" } },
     }),
   },
 });

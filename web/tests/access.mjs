@@ -67,11 +67,21 @@ export function accessTests(given) {
     await page.getByRole("button", { name: "Accept and sign in" }).click();
     const navigation = page.getByRole("navigation", { name: "Pages" });
     await navigation.waitFor();
-    assert.deepEqual(await navigation.getByRole("link").allInnerTexts(), ["Overview", "Reports", "Campaigns", "Assets", "Wallets"]);
+    assert.deepEqual(await navigation.getByRole("link").allInnerTexts(), [
+      "Overview",
+      "Reports",
+      "Campaigns",
+      "Assets",
+      "Wallets",
+    ]);
     for (const path of ["/", "/reports", "/campaigns", "/assets", "/vendors/v10"]) {
       await window.go(path);
       await settled(page);
-      assert.equal(await page.getByRole("alert").count(), 0, `${path}: ${await page.getByRole("alert").allInnerTexts()}`);
+      assert.equal(
+        await page.getByRole("alert").count(),
+        0,
+        `${path}: ${await page.getByRole("alert").allInnerTexts()}`,
+      );
       await screenshot(page, `vendor${path.replaceAll(/[^a-z0-9]+/gi, "-")}`);
       await checkAccessibility(page, `vendor ${path}`);
     }
@@ -80,9 +90,74 @@ export function accessTests(given) {
     await window.close();
   });
 
+  test("a colleague is invited as an analyst, sees what analysts may see, and is removed", async () => {
+    const { browser, demo } = given;
+    const inviting = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    await signIn(inviting);
+    await inviting.go("/users");
+    await inviting.page.getByRole("button", { name: "Invite a colleague" }).first().click();
+    await inviting.page.getByLabel("Email").fill("ann@example.com");
+    await inviting.page
+      .getByRole("combobox", { name: "Role" })
+      .or(inviting.page.getByLabel("Role", { exact: true }))
+      .first()
+      .click();
+    await inviting.page.getByRole("option", { name: /^Analyst/ }).click();
+    await inviting.page.getByRole("button", { name: "Invite", exact: true }).click();
+    await inviting.page.getByRole("button", { name: "Copy the link for ann@example.com" }).click();
+    const link = await inviting.page.evaluate(() => navigator.clipboard.readText());
+
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice, "401"] });
+    const { page } = window;
+    await page.goto(link);
+    await page.getByLabel("Name").fill("Ann");
+    await page.getByRole("textbox", { name: "Password" }).fill("a long enough password");
+    await page.getByRole("button", { name: "Accept and sign in" }).click();
+    const navigation = page.getByRole("navigation", { name: "Pages" });
+    await navigation.waitFor();
+    const links = await navigation.getByRole("link").allInnerTexts();
+    assert.ok(links.includes("Live auctions") && links.includes("Settings"), String(links));
+    for (const hidden of ["API keys", "Webhooks", "Users", "Audit log", "Cluster"])
+      assert.ok(!links.includes(hidden), hidden);
+    for (const path of [
+      "/",
+      "/live",
+      "/campaigns",
+      "/vendors/v10",
+      "/placements",
+      "/audiences",
+      "/settings",
+      "/reports?by=campaign",
+    ]) {
+      await window.go(path);
+      await settled(page);
+      assert.equal(
+        await page.getByRole("alert").count(),
+        0,
+        `${path}: ${await page.getByRole("alert").allInnerTexts()}`,
+      );
+      assert.equal(
+        await page.getByRole("button", { name: /^(Create|Save|Adjust|Invite)/ }).count(),
+        0,
+        `${path} offers a change`,
+      );
+    }
+
+    await inviting.page.reload();
+    await inviting.page.getByRole("button", { name: "Remove ann@example.com" }).click();
+    await inviting.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await inviting.page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Campaigns" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor(); // The session has ended.
+    await window.close();
+    await inviting.close();
+  });
+
   test("a node that stops gives a message, and the page goes on without a reload when it is back", async () => {
     const { browser, demo } = given;
-    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice, "ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "503", "502"] });
+    const window = await openPage(browser, demo.origin, {
+      expected: [signedOutNotice, "ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "503", "502"],
+    });
     const { page } = window;
     await signIn(window);
     await page.getByRole("link", { name: "Cluster" }).click();
@@ -93,7 +168,7 @@ export function accessTests(given) {
     await page.getByText("The node does not answer", { exact: true }).waitFor({ state: "detached", timeout: 60_000 });
     await page.getByRole("link", { name: "Campaigns" }).click();
     await settled(page);
-    assert.ok(await page.getByRole("switch").count() > 0);
+    assert.ok((await page.getByRole("switch").count()) > 0);
     await window.close();
   });
 }

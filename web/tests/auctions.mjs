@@ -1,15 +1,20 @@
 // The inspector explains auctions, and a campaign that is paused on its page loses as paused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openPage, settled, signedOutNotice, signIn } from "./browser.mjs";
+import { openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
 
 export function auctionTests(given) {
   test("the playground explains winners and losers, and a paused campaign", async () => {
     const { browser, demo } = given;
-    const { campaigns } = await demo.api("GET", "/campaign-service/campaigns?limit=50&ad_format=listing&is_active=true");
+    const { campaigns } = await demo.api(
+      "GET",
+      "/campaign-service/campaigns?limit=50&ad_format=listing&is_active=true",
+    );
     const campaign = campaigns.find((one) => one.name.includes("spring") && one.bidCount > 0);
     const { bids } = await demo.api("GET", `/campaign-service/campaigns/${campaign.campaignId}/bids?limit=5`);
-    const body = JSON.stringify({ auctions: [{ type: "listings", slots: 1, products: { ids: bids.map((bid) => bid.target.id) } }] });
+    const body = JSON.stringify({
+      auctions: [{ type: "listings", slots: 1, products: { ids: bids.map((bid) => bid.target.id) } }],
+    });
     const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
     const { page } = window;
     await signIn(window);
@@ -22,7 +27,7 @@ export function auctionTests(given) {
       await page.getByRole("heading", { name: "listings", level: 2 }).waitFor();
     };
     await explain();
-    assert.ok(await page.getByText("Rank 1", { exact: true }).count() > 0, "somebody wins");
+    assert.ok((await page.getByText("Rank 1", { exact: true }).count()) > 0, "somebody wins");
     assert.equal(await page.getByRole("tab", { name: "Paused" }).count(), 0);
     await page.getByRole("button", { name: "Numbers" }).first().click();
     await page.getByText("Competes with", { exact: true }).waitFor();
@@ -39,6 +44,28 @@ export function auctionTests(given) {
     await settled(page);
     await page.getByRole("switch", { name: "Active" }).click();
     await page.getByText("active", { exact: true }).first().waitFor();
+    await window.close();
+  });
+
+  test("live auctions show requests as they come, and the inspector explains one", async () => {
+    const { browser, demo } = given;
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await signIn(window);
+    await window.go("/live");
+    await page
+      .getByRole("button", { name: /^Inspect the request/ })
+      .first()
+      .click(); // The demo's shoppers browse.
+    await page.getByRole("button", { name: "Explain with the market of now" }).click();
+    await page
+      .getByText(/\d+ of \d+ slots filled/)
+      .first()
+      .waitFor();
+    await page.getByText("Rank 1", { exact: true }).first().waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("img", { name: "Auctions per second of the last two minutes" }).waitFor();
+    await screenshot(page, "light-live-requests");
     await window.close();
   });
 

@@ -11,14 +11,26 @@ const shots = process.env.GAVEL_SCREENSHOTS ?? fileURLToPath(new URL("../../bin/
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const launchFlags = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
 ];
 
-export const launch = () => chromium.launch({ executablePath: process.env.GAVEL_BROWSER ?? "/usr/bin/chromium", args: launchFlags });
+export const launch = () =>
+  chromium.launch({ executablePath: process.env.GAVEL_BROWSER ?? "/usr/bin/chromium", args: launchFlags });
 
-// openPage opens a window. Its faults collect what it must not do; a fault that a test expects is named by a part of its text.
+// openPage opens a window. Its faults collect what it must not do; a part of the text names a fault that a test expects.
 export async function openPage(browser, origin, { scheme = "light", width = 1360, height = 900, expected = [] } = {}) {
-  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height }, locale: "en-US", timezoneId: "Europe/Berlin" });
+  const context = await browser.newContext({
+    colorScheme: scheme,
+    viewport: { width, height },
+    locale: "en-US",
+    timezoneId: "Europe/Berlin",
+  });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
   const page = await context.newPage();
   const faults = [];
@@ -26,11 +38,13 @@ export async function openPage(browser, origin, { scheme = "light", width = 1360
     if (!expected.some((part) => text.includes(part))) faults.push(text);
   };
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") add(`${message.type()}: ${message.text()} ${message.location().url}`);
+    if (message.type() === "error" || message.type() === "warning")
+      add(`${message.type()}: ${message.text()} ${message.location().url}`);
   });
   page.on("pageerror", (error) => add(`exception: ${error.message}`));
   page.on("request", (request) => {
-    if (!request.url().startsWith(`${origin}/`) && !/^(blob|data|about):/.test(request.url())) add(`foreign request: ${request.url()}`);
+    if (!request.url().startsWith(`${origin}/`) && !/^(blob|data|about):/.test(request.url()))
+      add(`foreign request: ${request.url()}`);
   });
   page.setDefaultTimeout(15_000);
   return {
@@ -52,7 +66,11 @@ export async function signIn(window, who = admin) {
   await window.page.getByLabel("Email").fill(who.email);
   await window.page.getByRole("textbox", { name: "Password" }).fill(who.password);
   await window.page.keyboard.press("Enter");
-  await window.page.getByRole("navigation", { name: "Pages" }).or(window.page.getByRole("button", { name: "Navigation" })).first().waitFor();
+  await window.page
+    .getByRole("navigation", { name: "Pages" })
+    .or(window.page.getByRole("button", { name: "Navigation" }))
+    .first()
+    .waitFor();
 }
 
 // settled waits until the page has its data.
@@ -66,8 +84,15 @@ export async function settled(page) {
 export async function checkAccessibility(page, where) {
   await page.evaluate(axe);
   const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  const serious = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${where}: ${id}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.html.slice(0, 160)} ${node.failureSummary}`).join(" | ")}`);
+  const serious = found.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(
+      ({ id, nodes }) =>
+        `${where}: ${id}: ${nodes
+          .slice(0, 3)
+          .map((node) => `${node.target} ${node.html.slice(0, 160)} ${node.failureSummary}`)
+          .join(" | ")}`,
+    );
   assert.deepEqual(serious, []);
 }
 

@@ -1,4 +1,4 @@
-// Drives the console of real nodes in a real browser. Needs bin/gavel, and Chromium at GAVEL_BROWSER or /usr/bin/chromium.
+// Drives the console of real nodes in a real browser. Needs bin/gavel, and Chromium: GAVEL_BROWSER or /usr/bin/chromium.
 import { after, before } from "node:test";
 import { accessTests } from "./access.mjs";
 import { auctionTests } from "./auctions.mjs";
@@ -12,7 +12,9 @@ const given = { browser: null, demo: null };
 
 before(async () => {
   given.browser = await launch();
-  given.demo = await startNode("demo", { flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5"] });
+  given.demo = await startNode("demo", {
+    flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5"],
+  });
 });
 
 after(async () => {

@@ -3,11 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openPage, settled, signedOutNotice, signIn } from "./browser.mjs";
 
-const hostileName = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=2</script>";
-const hostileMarkup = "<script>top.hacked=3;parent.document.title='taken'</script><img src=x onerror='top.hacked=4'>"
-  + "<a href=\"javascript:top.hacked=5\" target=_top>go</a><form action=/console/api/session method=post><button>send</button></form>"
-  + "<div class=cover>COVER</div></style><style>body{color:red}";
-const hostileStyle = ".cover,body{position:fixed;inset:0;z-index:99999;background:#f00}</style><script>top.hacked=6</script>";
+const hostileName = '<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>';
+const hostileMarkup =
+  "<script>top.hacked=3;parent.document.title='taken'</script><img src=x onerror='top.hacked=4'>" +
+  '<a href="javascript:top.hacked=5" target=_top>go</a>' +
+  '<form action=/console/api/session method=post><button>send</button></form>' +
+  "<div class=cover>COVER</div></style><style>body{color:red}";
+const hostileStyle =
+  ".cover,body{position:fixed;inset:0;z-index:99999;background:#f00}</style><script>top.hacked=6</script>";
 
 export function hostileTests(given) {
   test("a hostile product name is text", async () => {
@@ -34,7 +37,9 @@ export function hostileTests(given) {
       previewTemplate: { html: hostileMarkup, css: hostileStyle },
     });
     // The browser reports the scripts that the frame must not run; that is the defence at work.
-    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice, "Blocked script execution", "about:srcdoc", "/console/x"] });
+    const window = await openPage(browser, demo.origin, {
+      expected: [signedOutNotice, "Blocked script execution", "about:srcdoc", "/console/x"],
+    });
     const { page } = window;
     await signIn(window);
     await window.go("/placements");

@@ -10,7 +10,9 @@ const tabsMax = 60; // So many presses of Tab reach every element of the page.
 async function tabTo(page, name) {
   for (let press = 0; press < tabsMax; press++) {
     await page.keyboard.press("Tab");
-    const focused = await page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent?.trim());
+    const focused = await page.evaluate(
+      () => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent?.trim(),
+    );
     if (focused === name) return;
   }
   assert.fail(`Tab does not reach ${name}`);

@@ -28,17 +28,42 @@ export async function startNode(command, { withAdmin = true, flags = [] } = {}) 
   const node = { origin: `http://127.0.0.1:${manage}`, auctions: `http://127.0.0.1:${auctions}`, log: "", child: null };
 
   node.start = async () => {
-    const env = { ...process.env, ...(withAdmin ? { GAVEL_ADMIN_EMAIL: admin.email, GAVEL_ADMIN_PASSWORD_FILE: join(directory, "password") } : {}) };
-    node.child = spawn(binary, [
-      command, "--data-dir", join(directory, "data"), "--keys-file", join(directory, "keys.json"), "--auction-listen", `127.0.0.1:${auctions}`,
-      "--manage-listen", `127.0.0.1:${manage}`, "--peer-listen", `127.0.0.1:${peers}`, ...flags,
-    ], { env, stdio: ["ignore", "pipe", "pipe"] });
-    for (const stream of [node.child.stdout, node.child.stderr]) stream.on("data", (text) => { node.log += text; });
+    const env = {
+      ...process.env,
+      ...(withAdmin ? { GAVEL_ADMIN_EMAIL: admin.email, GAVEL_ADMIN_PASSWORD_FILE: join(directory, "password") } : {}),
+    };
+    node.child = spawn(
+      binary,
+      [
+        command,
+        "--data-dir",
+        join(directory, "data"),
+        "--keys-file",
+        join(directory, "keys.json"),
+        "--auction-listen",
+        `127.0.0.1:${auctions}`,
+        "--manage-listen",
+        `127.0.0.1:${manage}`,
+        "--peer-listen",
+        `127.0.0.1:${peers}`,
+        ...flags,
+      ],
+      { env, stdio: ["ignore", "pipe", "pipe"] },
+    );
+    for (const stream of [node.child.stdout, node.child.stderr])
+      stream.on("data", (text) => {
+        node.log += text;
+      });
     const deadline = Date.now() + startMillis;
-    const ready = () => fetch(`${node.origin}/readyz`).then((answer) => answer.ok, () => false);
+    const ready = () =>
+      fetch(`${node.origin}/readyz`).then(
+        (answer) => answer.ok,
+        () => false,
+      );
     const filled = () => command !== "demo" || node.log.includes("curl -s");
     while (!(await ready()) || !filled()) {
-      if (Date.now() > deadline || node.child.exitCode !== null) throw new Error(`the node does not start:\n${node.log}`);
+      if (Date.now() > deadline || node.child.exitCode !== null)
+        throw new Error(`the node does not start:\n${node.log}`);
       await sleep(100);
     }
   };
@@ -57,17 +82,22 @@ export async function startNode(command, { withAdmin = true, flags = [] } = {}) 
   node.api = async (method, path, body) => {
     const answer = await fetch(`${node.origin}/public/v1${path}`, {
       method,
-      headers: { Authorization: `Bearer ${node.keys().managementKey}`, ...(body ? { "Content-Type": "application/json" } : {}) },
+      headers: {
+        Authorization: `Bearer ${node.keys().managementKey}`,
+        ...(body ? { "Content-Type": "application/json" } : {}),
+      },
       body: body && JSON.stringify(body),
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text ? JSON.parse(text) : undefined;
   };
-  node.auction = (key, products) => fetch(`${node.auctions}/v2/auctions`, {
-    method: "POST", headers: { Authorization: `Bearer ${key}` },
-    body: JSON.stringify({ auctions: [{ type: "listings", slots: 1, products: { ids: products } }] }),
-  });
+  node.auction = (key, products) =>
+    fetch(`${node.auctions}/v2/auctions`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${key}` },
+      body: JSON.stringify({ auctions: [{ type: "listings", slots: 1, products: { ids: products } }] }),
+    });
   await node.start();
   return node;
 }

@@ -98,12 +98,19 @@ function errorOf(response: Response, text: string): ApiError {
     // A proxy between the console and the node answers with its own page; the status says enough.
   }
   const violations = Array.isArray(body.detail) ? (body.detail as Violation[]) : [];
-  const message = typeof body.message === "string" ? body.message
-    : violations.length > 0 ? violations.map((v) => `${v.loc.slice(1).join(".")}: ${v.msg}`).join("; ")
-      : `The node answered with status ${response.status}.`;
+  const message =
+    typeof body.message === "string"
+      ? body.message
+      : violations.length > 0
+        ? violations.map((v) => `${v.loc.slice(1).join(".")}: ${v.msg}`).join("; ")
+        : `The node answered with status ${response.status}.`;
   return new ApiError(
-    response.status, String(body.errCode ?? (violations.length > 0 ? "invalid_request" : "unexpected_answer")), message,
-    String(body.docUrl ?? ""), violations, waitOf(response.headers),
+    response.status,
+    String(body.errCode ?? (violations.length > 0 ? "invalid_request" : "unexpected_answer")),
+    message,
+    String(body.docUrl ?? ""),
+    violations,
+    waitOf(response.headers),
     body.needsAdmin === true,
   );
 }
@@ -117,11 +124,15 @@ function waitOf(headers: Headers): number {
 }
 
 // Member is a member of a call's arguments: absent when the operation has none of it, optional when it may be empty.
-type Member<Name extends string, T> = [T] extends [undefined] ? unknown
-  : object extends T ? { [K in Name]?: T } : { [K in Name]: T };
+type Member<Name extends string, T> = [T] extends [undefined]
+  ? unknown
+  : object extends T
+    ? { [K in Name]?: T }
+    : { [K in Name]: T };
 
-export type Arguments<K extends keyof Operations> = Member<"path", Operations[K]["path"]>
-  & Member<"query", Operations[K]["query"]> & Member<"body", Operations[K]["body"]> & { signal?: AbortSignal };
+export type Arguments<K extends keyof Operations> = Member<"path", Operations[K]["path"]> &
+  Member<"query", Operations[K]["query"]> &
+  Member<"body", Operations[K]["body"]> & { signal?: AbortSignal };
 
 // call runs one operation of the management API with the signed-in user's rights.
 export function call<K extends keyof Operations>(operation: K, args: Arguments<K>): Promise<Operations[K]["answer"]> {

@@ -8,7 +8,8 @@ const waitMaxSeconds = 5;
 
 // A call is worth repeating when no answer came, when the node is not ready, or when the rate limit asks to wait.
 const temporary = (error: unknown) =>
-  error instanceof ApiError && (error.status === 0 || error.status === 429 || (error.status >= 502 && error.status <= 504));
+  error instanceof ApiError &&
+  (error.status === 0 || error.status === 429 || (error.status >= 502 && error.status <= 504));
 
 function waitMillis(attempt: number, error: unknown): number {
   if (error instanceof ApiError && error.status === 429) return Math.min(Math.max(error.waitSeconds, 1), 60) * 1_000;
@@ -35,7 +36,9 @@ interface ReadOptions {
 
 // useRead reads one operation. The operation's name and arguments are the key of the cache.
 export function useRead<K extends keyof Operations>(
-  operation: K, args: Arguments<K>, options: ReadOptions = {},
+  operation: K,
+  args: Arguments<K>,
+  options: ReadOptions = {},
 ): UseQueryResult<Operations[K]["answer"], Error> {
   return useQuery<Operations[K]["answer"], Error>({
     queryKey: [operation, args],
@@ -51,8 +54,9 @@ export function useWrite<Input, Answer>(run: (input: Input) => Promise<Answer>, 
   const client = useQueryClient();
   return useMutation<Answer, Error, Input>({
     mutationFn: run,
-    onSuccess: () => client.invalidateQueries({
-      predicate: (query) => refresh.some((prefix) => String(query.queryKey[0]).startsWith(`GET ${prefix}`)),
-    }),
+    onSuccess: () =>
+      client.invalidateQueries({
+        predicate: (query) => refresh.some((prefix) => String(query.queryKey[0]).startsWith(`GET ${prefix}`)),
+      }),
   });
 }

@@ -28,7 +28,8 @@ export interface Answered extends Omit<Session, "marketplaces"> {
 }
 
 const sessionOf = (answer: Answered): Session => ({
-  ...answer, marketplaces: answer.marketplaces.map(({ currency, ...rest }) => ({ ...rest, currencyCode: currency })),
+  ...answer,
+  marketplaces: answer.marketplaces.map(({ currency, ...rest }) => ({ ...rest, currencyCode: currency })),
 });
 
 // SignedOut is what the service answers without a session.
@@ -58,10 +59,13 @@ export function useSession() {
 export const enter = (client: QueryClient, answer: Answered) => client.setQueryData(sessionKey, sessionOf(answer));
 
 // leave shows the sign-in page, which forgets what the user has read.
-export const leave = (client: QueryClient) => client.setQueryData(sessionKey, { needsAdmin: false } satisfies SignedOut);
+export const leave = (client: QueryClient) =>
+  client.setQueryData(sessionKey, { needsAdmin: false } satisfies SignedOut);
 
-// forget removes everything that a user has read from the cache. No page may be shown meanwhile, or it would read again.
-export const forget = (client: QueryClient) => client.removeQueries({ predicate: (query) => query.queryKey[0] !== sessionKey[0] });
+// forget removes everything that a user has read from the cache. No page may be shown meanwhile, or it would read
+// again.
+export const forget = (client: QueryClient) =>
+  client.removeQueries({ predicate: (query) => query.queryKey[0] !== sessionKey[0] });
 
 export const isSession = (answer: Session | SignedOut): answer is Session => "user" in answer;
 
@@ -84,3 +88,11 @@ export function useCurrent(): Current {
 
 export const mayWrite = (role: Role) => role === "admin" || role === "operator" || role === "vendorAdmin";
 export const ofVendor = (role: Role) => role === "vendorAdmin" || role === "vendorAnalyst";
+
+export const roleNames: Record<Role, string> = {
+  admin: "Admin",
+  operator: "Operator",
+  analyst: "Analyst",
+  vendorAdmin: "Vendor admin",
+  vendorAnalyst: "Vendor analyst",
+};

@@ -17,31 +17,48 @@ export default function AcceptInvitation() {
   const client = useQueryClient();
   const navigate = useNavigate();
   const accept = useWrite(() => request<Answered>("POST", "/invitations/accept", { body: { token, name, password } }));
-  const submit = () => accept.mutate(undefined, {
-    onSuccess: (session) => {
-      enter(client, session);
-      void navigate("/", { replace: true });
-    },
-  });
+  const submit = () =>
+    accept.mutate(undefined, {
+      onSuccess: (session) => {
+        enter(client, session);
+        void navigate("/", { replace: true });
+      },
+    });
   if (!token) {
     return (
       <Entrance title="Accept the invitation">
-        <Text size="sm">The link is not complete: it ends with <b>#token=…</b>. Copy it again from the invitation.</Text>
+        <Text size="sm">
+          The link is not complete: it ends with <b>#token=…</b>. Copy it again from the invitation.
+        </Text>
       </Entrance>
     );
   }
   return (
     <Entrance title="Accept the invitation" submit={submit}>
-      <Text size="sm" c="dimmed">Choose a name and a password for your account.</Text>
+      <Text size="sm" c="dimmed">
+        Choose a name and a password for your account.
+      </Text>
       <TextInput
-        label="Name" autoComplete="name" required autoFocus value={name} onChange={(event) => setName(event.currentTarget.value)}
+        label="Name"
+        autoComplete="name"
+        required
+        autoFocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
       />
       <PasswordInput
-        label="Password" description={`At least ${passwordMin} characters`} autoComplete="new-password" required
-        minLength={passwordMin} value={password} onChange={(event) => setPassword(event.currentTarget.value)}
+        label="Password"
+        description={`At least ${passwordMin} characters`}
+        autoComplete="new-password"
+        required
+        minLength={passwordMin}
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
       />
       {accept.error && <Failure error={accept.error} />}
-      <Button type="submit" loading={accept.isPending}>Accept and sign in</Button>
+      <Button type="submit" loading={accept.isPending}>
+        Accept and sign in
+      </Button>
     </Entrance>
   );
 }

@@ -14,32 +14,62 @@ const AcceptInvitation = lazy(() => import("./AcceptInvitation"));
 
 export function App() {
   const { pathname } = useLocation();
-  if (pathname === "/setup") return <Alone><SetUp /></Alone>;
-  if (pathname === "/invitation") return <Alone><AcceptInvitation /></Alone>;
+  if (pathname === "/setup")
+    return (
+      <Alone>
+        <SetUp />
+      </Alone>
+    );
+  if (pathname === "/invitation")
+    return (
+      <Alone>
+        <AcceptInvitation />
+      </Alone>
+    );
   return <WithSession />;
 }
 
 const Alone = ({ children }: { children: ReactNode }) => <Suspense fallback={<Waiting />}>{children}</Suspense>;
 
-const Waiting = () => <Center h="100vh"><Loader aria-label="Loading" /></Center>;
+const Waiting = () => (
+  <Center h="100vh">
+    <Loader aria-label="Loading" />
+  </Center>
+);
 
 function WithSession() {
   const session = useSession();
   if (session.error) {
     return (
-      <Center h="100vh"><Stack maw={480} p="md"><Failure error={session.error} retry={() => void session.refetch()} /></Stack></Center>
+      <Center h="100vh">
+        <Stack maw={480} p="md">
+          <Failure error={session.error} retry={() => void session.refetch()} />
+        </Stack>
+      </Center>
     );
   }
   if (!session.data) return <Waiting />;
   if (!isSession(session.data)) return <SignIn needsAdmin={session.data.needsAdmin} />;
   return (
     <Shell session={session.data}>
-      {(role) => <Routes>
-        {pages.filter((page) => permitted(page, role)).map((page) => (
-          <Route key={page.path} path={page.path} element={<Guarded key={page.path}><page.component /></Guarded>} />
-        ))}
-        <Route path="*" element={<NotFound />} />
-      </Routes>}
+      {(role) => (
+        <Routes>
+          {pages
+            .filter((page) => permitted(page, role))
+            .map((page) => (
+              <Route
+                key={page.path}
+                path={page.path}
+                element={
+                  <Guarded key={page.path}>
+                    <page.component />
+                  </Guarded>
+                }
+              />
+            ))}
+          <Route path="*" element={<NotFound />} />
+        </Routes>
+      )}
     </Shell>
   );
 }

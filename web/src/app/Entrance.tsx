@@ -20,10 +20,17 @@ export function Entrance({ title, children, submit }: EntranceProps) {
   return (
     <Center mih="100vh" p="md" component="main">
       <Stack w="100%" maw={440}>
-        <Group gap="xs" justify="center"><Mark /><Text fw={700} size="lg">Gavel</Text></Group>
+        <Group gap="xs" justify="center">
+          <Mark />
+          <Text fw={700} size="lg">
+            Gavel
+          </Text>
+        </Group>
         <Paper withBorder radius="md" p="xl" component="form" onSubmit={onSubmit}>
           <Stack>
-            <Title order={1} size="h3">{title}</Title>
+            <Title order={1} size="h3">
+              {title}
+            </Title>
             {children}
           </Stack>
         </Paper>

@@ -18,18 +18,34 @@ export function PasswordDialog({ opened, close }: { opened: boolean; close: () =
   };
   return (
     <FormDialog
-      title="Change password" opened={opened} close={leave} submitLabel="Change password" busy={change.isPending}
-      error={change.error} submit={() => change.mutate(undefined, { onSuccess: leave })}
+      title="Change password"
+      opened={opened}
+      close={leave}
+      submitLabel="Change password"
+      busy={change.isPending}
+      error={change.error}
+      submit={() => change.mutate(undefined, { onSuccess: leave })}
     >
       <PasswordInput
-        label="Current password" autoComplete="current-password" required value={current} data-autofocus
+        label="Current password"
+        autoComplete="current-password"
+        required
+        value={current}
+        data-autofocus
         onChange={(event) => setCurrent(event.currentTarget.value)}
       />
       <PasswordInput
-        label="New password" description={`At least ${passwordMin} characters`} autoComplete="new-password" required
-        minLength={passwordMin} value={next} onChange={(event) => setNext(event.currentTarget.value)}
+        label="New password"
+        description={`At least ${passwordMin} characters`}
+        autoComplete="new-password"
+        required
+        minLength={passwordMin}
+        value={next}
+        onChange={(event) => setNext(event.currentTarget.value)}
       />
-      <Text size="sm" c="dimmed">Your sessions in other browsers end.</Text>
+      <Text size="sm" c="dimmed">
+        Your sessions in other browsers end.
+      </Text>
     </FormDialog>
   );
 }

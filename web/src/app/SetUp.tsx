@@ -22,31 +22,53 @@ export default function SetUp() {
     return (
       <Entrance title="Set up this node">
         <Text size="sm">
-          The link is not complete: it ends with <b>#token=…</b>. Copy the whole line that the node printed when it started.
+          The link is not complete: it ends with <b>#token=…</b>. Copy the whole line that the node printed when it
+          started.
         </Text>
       </Entrance>
     );
   }
-  const submit = () => create.mutate(undefined, {
-    onSuccess: (session) => {
-      enter(client, session);
-      void navigate("/start", { replace: true });
-    },
-  });
+  const submit = () =>
+    create.mutate(undefined, {
+      onSuccess: (session) => {
+        enter(client, session);
+        void navigate("/start", { replace: true });
+      },
+    });
   return (
     <Entrance title="Set up this node" submit={submit}>
-      <Text size="sm" c="dimmed">You become its first admin. Later you can invite others.</Text>
+      <Text size="sm" c="dimmed">
+        You become its first admin. Later you can invite others.
+      </Text>
       <TextInput
-        label="Email" type="email" autoComplete="username" required autoFocus value={email}
+        label="Email"
+        type="email"
+        autoComplete="username"
+        required
+        autoFocus
+        value={email}
         onChange={(event) => setEmail(event.currentTarget.value)}
       />
-      <TextInput label="Name" autoComplete="name" required value={name} onChange={(event) => setName(event.currentTarget.value)} />
+      <TextInput
+        label="Name"
+        autoComplete="name"
+        required
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
       <PasswordInput
-        label="Password" description={`At least ${passwordMin} characters`} autoComplete="new-password" required
-        minLength={passwordMin} value={password} onChange={(event) => setPassword(event.currentTarget.value)}
+        label="Password"
+        description={`At least ${passwordMin} characters`}
+        autoComplete="new-password"
+        required
+        minLength={passwordMin}
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
       />
       {create.error && <Failure error={create.error} />}
-      <Button type="submit" loading={create.isPending}>Create the admin</Button>
+      <Button type="submit" loading={create.isPending}>
+        Create the admin
+      </Button>
     </Entrance>
   );
 }

@@ -1,7 +1,19 @@
 // The frame around all pages: navigation, the marketplace, the user, and messages that concern the whole console.
 import {
-  ActionIcon, Alert, AppShell, Box, Burger, Button, Group, Menu, NavLink, ScrollArea, Select, Text,
-  useComputedColorScheme, useMantineColorScheme,
+  ActionIcon,
+  Alert,
+  AppShell,
+  Box,
+  Burger,
+  Button,
+  Group,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Select,
+  Text,
+  useComputedColorScheme,
+  useMantineColorScheme,
 } from "@mantine/core";
 import { useDisclosure, useLocalStorage } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
@@ -9,14 +21,28 @@ import { useEffect, useMemo, type ReactNode } from "react";
 import { Link, useLocation } from "react-router";
 import { request, setMarketplace } from "../api/client";
 import { useConnection } from "../api/connection";
-import { CurrentContext, leave, mayWrite, ofVendor, sessionKey, type Role, type Session, type SessionMarketplace } from "../api/session";
+import {
+  CurrentContext,
+  leave,
+  mayWrite,
+  ofVendor,
+  roleNames,
+  sessionKey,
+  type Role,
+  type Session,
+  type SessionMarketplace,
+} from "../api/session";
 import { Mark, MoonIcon, SunIcon } from "../ui/icons";
 import { groups, pages, permitted } from "./pages";
 import { PasswordDialog } from "./PasswordDialog";
 
 export function Shell({ session, children }: { session: Session; children: (role: Role) => ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure();
-  const [chosen, choose] = useLocalStorage({ key: "gavel-marketplace", defaultValue: "", getInitialValueInEffect: false });
+  const [chosen, choose] = useLocalStorage({
+    key: "gavel-marketplace",
+    defaultValue: "",
+    getInitialValueInEffect: false,
+  });
   const { pathname } = useLocation();
   const client = useQueryClient();
   const marketplace = session.marketplaces.find((one) => one.id === chosen) ?? session.marketplaces[0];
@@ -27,10 +53,17 @@ export function Shell({ session, children }: { session: Session; children: (role
     window.scrollTo(0, 0);
   }, [pathname, close]);
 
-  const current = useMemo(() => marketplace && {
-    session, marketplace, role: marketplace.role, canWrite: mayWrite(marketplace.role),
-    ...(ofVendor(marketplace.role) && marketplace.vendorId ? { vendorId: marketplace.vendorId } : {}),
-  }, [session, marketplace]);
+  const current = useMemo(
+    () =>
+      marketplace && {
+        session,
+        marketplace,
+        role: marketplace.role,
+        canWrite: mayWrite(marketplace.role),
+        ...(ofVendor(marketplace.role) && marketplace.vendorId ? { vendorId: marketplace.vendorId } : {}),
+      },
+    [session, marketplace],
+  );
 
   const change = (id: string | null) => {
     if (!id) return;
@@ -41,22 +74,36 @@ export function Shell({ session, children }: { session: Session; children: (role
 
   return (
     <AppShell
-      header={{ height: 56 }} padding={{ base: "md", md: "xl" }}
+      header={{ height: 56 }}
+      padding={{ base: "md", md: "xl" }}
       navbar={{ width: 220, breakpoint: "sm", collapsed: { mobile: !opened } }}
     >
-      <a className="skip-link" href="#content">Skip to the content</a>
+      <a className="skip-link" href="#content">
+        Skip to the content
+      </a>
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="sm">
           <Group gap="sm" wrap="nowrap">
             <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
             <Mark />
-            <Text fw={700} visibleFrom="xs">Gavel</Text>
-            {session.demo && <Text size="sm" px="xs" py={2} className="ribbon">demo data</Text>}
+            <Text fw={700} visibleFrom="xs">
+              Gavel
+            </Text>
+            {session.demo && (
+              <Text size="sm" px="xs" py={2} className="ribbon">
+                demo data
+              </Text>
+            )}
           </Group>
           <Group gap="xs" wrap="nowrap">
             {session.marketplaces.length > 1 && (
               <Select
-                aria-label="Marketplace" size="xs" w={170} allowDeselect={false} value={marketplace?.id ?? null} onChange={change}
+                aria-label="Marketplace"
+                size="xs"
+                w={170}
+                allowDeselect={false}
+                value={marketplace?.id ?? null}
+                onChange={change}
                 data={session.marketplaces.map((one) => ({ value: one.id, label: one.name }))}
               />
             )}
@@ -65,11 +112,20 @@ export function Shell({ session, children }: { session: Session; children: (role
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label="Pages">{marketplace && <Navigation marketplace={marketplace} pathname={pathname} />}</AppShell.Navbar>
+      <AppShell.Navbar p="xs" aria-label="Pages">
+        {marketplace && <Navigation marketplace={marketplace} pathname={pathname} />}
+      </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <ConnectionNotice />
-        {current && marketplace ? <CurrentContext.Provider key={marketplace.id} value={current}>{children(marketplace.role)}</CurrentContext.Provider>
-          : <Alert color="yellow" title="No marketplace">Your account belongs to no marketplace yet. Ask an admin.</Alert>}
+        {current && marketplace ? (
+          <CurrentContext.Provider key={marketplace.id} value={current}>
+            {children(marketplace.role)}
+          </CurrentContext.Provider>
+        ) : (
+          <Alert color="yellow" title="No marketplace">
+            Your account belongs to no marketplace yet. Ask an admin.
+          </Alert>
+        )}
       </AppShell.Main>
     </AppShell>
   );
@@ -79,25 +135,46 @@ function Navigation({ marketplace, pathname }: { marketplace: SessionMarketplace
   const { role, vendorId } = marketplace;
   const shown = pages.filter((page) => page.label && permitted(page, role));
   const wallets = `/vendors/${encodeURIComponent(vendorId ?? "")}`;
-  const active = (path: string) => (path === "/" ? pathname === "/" : pathname === path || pathname.startsWith(`${path}/`));
+  const active = (path: string) =>
+    path === "/" ? pathname === "/" : pathname === path || pathname.startsWith(`${path}/`);
   return (
     <ScrollArea viewportProps={{ tabIndex: -1 }}>
       {groups.map((group) => {
         const links = shown.filter((page) => page.group === group);
-        return links.length > 0 && (
-          <Box key={group} mb="sm">
-            {group && <Text size="xs" c="dimmed" fw={600} px="sm" mb={2}>{group}</Text>}
-            {links.map((page) => (
-              <NavLink
-                key={page.path} component={Link} to={page.path} label={page.label} active={active(page.path)} py={6}
-                aria-current={active(page.path) ? "page" : undefined} variant="light" style={{ borderRadius: 6 }}
-              />
-            ))}
-          </Box>
+        return (
+          links.length > 0 && (
+            <Box key={group} mb="sm">
+              {group && (
+                <Text size="xs" c="dimmed" fw={600} px="sm" mb={2}>
+                  {group}
+                </Text>
+              )}
+              {links.map((page) => (
+                <NavLink
+                  key={page.path}
+                  component={Link}
+                  to={page.path}
+                  label={page.label}
+                  active={active(page.path)}
+                  py={6}
+                  aria-current={active(page.path) ? "page" : undefined}
+                  variant="light"
+                  style={{ borderRadius: 6 }}
+                />
+              ))}
+            </Box>
+          )
         );
       })}
       {vendorId && ofVendor(role) && (
-        <NavLink component={Link} to={wallets} label="Wallets" py={6} active={active(wallets)} style={{ borderRadius: 6 }} />
+        <NavLink
+          component={Link}
+          to={wallets}
+          label="Wallets"
+          py={6}
+          active={active(wallets)}
+          style={{ borderRadius: 6 }}
+        />
       )}
     </ScrollArea>
   );
@@ -108,7 +185,9 @@ function SchemeButton() {
   const dark = useComputedColorScheme("light") === "dark";
   return (
     <ActionIcon
-      variant="default" size="lg" aria-label={dark ? "Use light colours" : "Use dark colours"}
+      variant="default"
+      size="lg"
+      aria-label={dark ? "Use light colours" : "Use dark colours"}
       onClick={() => setColorScheme(dark ? "light" : "dark")}
     >
       {dark ? <SunIcon /> : <MoonIcon />}
@@ -128,15 +207,23 @@ function UserMenu({ session, role }: { session: Session; role: Role | undefined 
       <Menu position="bottom-end">
         <Menu.Target>
           <Button variant="default" size="sm" maw={{ base: 110, sm: 180 }} px="sm">
-            <Text span truncate inherit>{session.user.name || session.user.email}</Text>
+            <Text span truncate inherit>
+              {session.user.name || session.user.email}
+            </Text>
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Label>{session.user.email}</Menu.Label>
-          <Menu.Label>{role ? `${roleNames[role]} · ` : ""}Gavel {session.version}</Menu.Label>
+          <Menu.Label>
+            {role ? `${roleNames[role]} · ` : ""}Gavel {session.version}
+          </Menu.Label>
           <Menu.Item onClick={open}>Change password</Menu.Item>
-          <Menu.Item component="a" href="/docs" target="_blank">API documentation</Menu.Item>
-          <Menu.Item component="a" href="/docs/runbook" target="_blank">Runbook</Menu.Item>
+          <Menu.Item component="a" href="/docs" target="_blank">
+            API documentation
+          </Menu.Item>
+          <Menu.Item component="a" href="/docs/runbook" target="_blank">
+            Runbook
+          </Menu.Item>
           <Menu.Divider />
           <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
         </Menu.Dropdown>
@@ -145,10 +232,6 @@ function UserMenu({ session, role }: { session: Session; role: Role | undefined 
     </>
   );
 }
-
-const roleNames: Record<Role, string> = {
-  admin: "Admin", operator: "Operator", analyst: "Analyst", vendorAdmin: "Vendor admin", vendorAnalyst: "Vendor analyst",
-};
 
 function ConnectionNotice() {
   const works = useConnection();

@@ -16,31 +16,49 @@ export function SignIn({ needsAdmin }: { needsAdmin: boolean }) {
   const signIn = useWrite((body: object) => request<Answered>("POST", "/session", { body }));
   const needsCode = signIn.error instanceof ApiError && signIn.error.code === "totp_needed";
 
-  const submit = () => signIn.mutate({ email, password, ...(totp ? { totp } : {}) }, {
-    onSuccess: (session) => {
-      enter(client, session);
-    },
-  });
+  const submit = () =>
+    signIn.mutate(
+      { email, password, ...(totp ? { totp } : {}) },
+      {
+        onSuccess: (session) => {
+          enter(client, session);
+        },
+      },
+    );
 
   return (
     <Entrance title="Sign in" submit={submit}>
       {needsAdmin && <NoAdminYet />}
       <TextInput
-        label="Email" type="email" autoComplete="username" required autoFocus value={email}
+        label="Email"
+        type="email"
+        autoComplete="username"
+        required
+        autoFocus
+        value={email}
         onChange={(event) => setEmail(event.currentTarget.value)}
       />
       <PasswordInput
-        label="Password" autoComplete="current-password" required value={password}
+        label="Password"
+        autoComplete="current-password"
+        required
+        value={password}
         onChange={(event) => setPassword(event.currentTarget.value)}
       />
       {needsCode && (
         <TextInput
-          label="Code of your authenticator" inputMode="numeric" autoComplete="one-time-code" value={totp} autoFocus
+          label="Code of your authenticator"
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          value={totp}
+          autoFocus
           onChange={(event) => setTotp(event.currentTarget.value)}
         />
       )}
       {signIn.error && <SignInFailure error={signIn.error} />}
-      <Button type="submit" loading={signIn.isPending}>Sign in</Button>
+      <Button type="submit" loading={signIn.isPending}>
+        Sign in
+      </Button>
     </Entrance>
   );
 }

@@ -23,18 +23,32 @@ export default function Assets() {
   const [status, setStatus] = useAddressState("status", "");
   const [vendor, setVendor] = useAddressState("vendor", "");
   const [adding, setAdding] = useState(false);
-  const assets = useRead("GET /assets/assets", {
-    query: {
-      limit: 24, next_page: cursor.page, vendor_id: vendorId ?? (vendor || undefined),
-      status: (status || undefined) as Asset["status"] | undefined,
+  const assets = useRead(
+    "GET /assets/assets",
+    {
+      query: {
+        limit: 24,
+        next_page: cursor.page,
+        vendor_id: vendorId ?? (vendor || undefined),
+        status: (status || undefined) as Asset["status"] | undefined,
+      },
     },
-  }, { keep: true });
+    { keep: true },
+  );
   const add = canWrite && <Button onClick={() => setAdding(true)}>Upload asset</Button>;
   return (
-    <Page title="Assets" actions={add} about="Files of banners and sponsored brands. Nothing is served in an ad before it is approved.">
+    <Page
+      title="Assets"
+      actions={add}
+      about="Files of banners and sponsored brands. Nothing is served in an ad before it is approved."
+    >
       <Group align="flex-end" gap="sm">
         <Select
-          label="Status" placeholder="All" clearable w={190} value={status || null}
+          label="Status"
+          placeholder="All"
+          clearable
+          w={190}
+          value={status || null}
           onChange={(value) => {
             cursor.reset();
             setStatus(value ?? "");
@@ -42,16 +56,32 @@ export default function Assets() {
           data={states.map((value) => ({ value, label: value.replaceAll("_", " ") }))}
         />
         {!vendorId && (
-          <TextInput label="Vendor" placeholder="Vendor id" w={150} defaultValue={vendor} onBlur={(event) => setVendor(event.currentTarget.value)}
-            onKeyDown={(event) => event.key === "Enter" && setVendor(event.currentTarget.value)} />
+          <TextInput
+            label="Vendor"
+            placeholder="Vendor id"
+            w={150}
+            defaultValue={vendor}
+            onBlur={(event) => setVendor(event.currentTarget.value)}
+            onKeyDown={(event) => event.key === "Enter" && setVendor(event.currentTarget.value)}
+          />
         )}
       </Group>
       <Loaded of={assets}>
         {(data) => (
           <>
-            {data.assets.length === 0 && (status || vendor
-              ? <Empty title="No asset fits the filter" /> : <Empty title="There are no assets" action={add}>Banner campaigns need one.</Empty>)}
-            <SimpleGrid cols={{ base: 1, xs: 2, md: 3, lg: 4 }}>{data.assets.map((asset) => <AssetCard key={asset.id} asset={asset} />)}</SimpleGrid>
+            {data.assets.length === 0 &&
+              (status || vendor ? (
+                <Empty title="No asset fits the filter" />
+              ) : (
+                <Empty title="There are no assets" action={add}>
+                  Banner campaigns need one.
+                </Empty>
+              ))}
+            <SimpleGrid cols={{ base: 1, xs: 2, md: 3, lg: 4 }}>
+              {data.assets.map((asset) => (
+                <AssetCard key={asset.id} asset={asset} />
+              ))}
+            </SimpleGrid>
             {cursor.pager(data.nextPage)}
           </>
         )}
@@ -64,14 +94,22 @@ export default function Assets() {
 function AssetCard({ asset }: { asset: Asset }) {
   return (
     <Card withBorder radius="md" padding="sm">
-      <Card.Section withBorder><Picture asset={asset} /></Card.Section>
+      <Card.Section withBorder>
+        <Picture asset={asset} />
+      </Card.Section>
       <Group justify="space-between" mt="sm" gap="xs">
-        <Text fw={600} style={{ overflowWrap: "anywhere" }}>{asset.name}</Text>
+        <Text fw={600} style={{ overflowWrap: "anywhere" }}>
+          {asset.name}
+        </Text>
         <State of={asset.status} />
       </Group>
-      <Text size="sm" c="dimmed">{asset.mimetype ?? "no file yet"} · vendor {asset.vendorId || "none"}</Text>
+      <Text size="sm" c="dimmed">
+        {asset.mimetype ?? "no file yet"} · vendor {asset.vendorId || "none"}
+      </Text>
       {asset.reason && <Text size="sm">Reason: {asset.reason}</Text>}
-      <Text size="xs" c="dimmed" mt={4} component="div"><Time at={asset.createdAt} /></Text>
+      <Text size="xs" c="dimmed" mt={4} component="div">
+        <Time at={asset.createdAt} />
+      </Text>
       <ReviewAsset asset={asset} />
     </Card>
   );
@@ -98,7 +136,17 @@ function Picture({ asset }: { asset: Asset }) {
   return (
     <Box h={140} p="sm" style={{ display: "grid", placeItems: "center" }} bg="var(--mantine-color-default-hover)">
       <Text size="sm" c="dimmed" ta="center" style={{ overflowWrap: "anywhere" }} component="div">
-        {asset.isExternal ? <><Badge variant="default" tt="none">on another server</Badge><br />{asset.url}</> : asset.mimetype ?? "no file"}
+        {asset.isExternal ? (
+          <>
+            <Badge variant="default" tt="none">
+              on another server
+            </Badge>
+            <br />
+            {asset.url}
+          </>
+        ) : (
+          (asset.mimetype ?? "no file")
+        )}
       </Text>
     </Box>
   );

@@ -14,8 +14,21 @@ import { changedMembers } from "./changedMembers";
 type Entry = Schemas["audit.Entry"];
 
 const operations = [
-  "createKey", "deleteKey", "createCampaign", "patchCampaign", "deleteCampaign", "createBids", "patchBid", "deleteBid", "adjustWallet",
-  "createTransfer", "patchSettings", "reviewAsset", "createInvitations", "createWebhook", "deleteWebhook",
+  "createKey",
+  "deleteKey",
+  "createCampaign",
+  "patchCampaign",
+  "deleteCampaign",
+  "createBids",
+  "patchBid",
+  "deleteBid",
+  "adjustWallet",
+  "createTransfer",
+  "patchSettings",
+  "reviewAsset",
+  "createInvitations",
+  "createWebhook",
+  "deleteWebhook",
 ];
 
 export default function Audit() {
@@ -23,38 +36,88 @@ export default function Audit() {
   const [key, setKey] = useAddressState("key", "");
   const [operation, setOperation] = useAddressState("operation", "");
   const [picked, setPicked] = useState<Entry | null>(null);
-  const entries = useRead("GET /audit-service/entries", {
-    query: { limit: 25, next_page: cursor.page, key_id: key || undefined, operation: operation || undefined },
-  }, { keep: true });
+  const entries = useRead(
+    "GET /audit-service/entries",
+    {
+      query: { limit: 25, next_page: cursor.page, key_id: key || undefined, operation: operation || undefined },
+    },
+    { keep: true },
+  );
   const choose = (set: (value: string) => void) => (value: string | null) => {
     cursor.reset();
     set(value ?? "");
   };
   return (
-    <Page title="Audit log" about="Every change through the management API and the console: who, when, before and after.">
+    <Page
+      title="Audit log"
+      about="Every change through the management API and the console: who, when, before and after."
+    >
       <Group align="flex-end" gap="sm">
-        <Select label="Operation" placeholder="All" clearable searchable w={220} data={operations} value={operation || null} onChange={choose(setOperation)} />
-        <TextInput label="Key or user" placeholder="Id" w={220} defaultValue={key}
+        <Select
+          label="Operation"
+          placeholder="All"
+          clearable
+          searchable
+          w={220}
+          data={operations}
+          value={operation || null}
+          onChange={choose(setOperation)}
+        />
+        <TextInput
+          label="Key or user"
+          placeholder="Id"
+          w={220}
+          defaultValue={key}
           onKeyDown={(event) => event.key === "Enter" && choose(setKey)(event.currentTarget.value)}
-          onBlur={(event) => choose(setKey)(event.currentTarget.value)} />
+          onBlur={(event) => choose(setKey)(event.currentTarget.value)}
+        />
       </Group>
       <DataTable
-        label="Entries of the audit log" rows={entries.data?.entries} rowKey={(one) => one.id} error={entries.error} minWidth={820}
-        retry={() => void entries.refetch()} pager={cursor.pager(entries.data?.nextPage)}
+        label="Entries of the audit log"
+        rows={entries.data?.entries}
+        rowKey={(one) => one.id}
+        error={entries.error}
+        minWidth={820}
+        retry={() => void entries.refetch()}
+        pager={cursor.pager(entries.data?.nextPage)}
         empty={<Empty title={key || operation ? "No entry fits the filter" : "Nothing has been changed yet"} />}
         columns={[
           { name: "Time", cell: (one) => <Time at={one.at} format="full" /> },
           { name: "Who", cell: (one) => <Who entry={one} /> },
           { name: "Operation", cell: (one) => one.operation },
-          { name: "Path", cell: (one) => <Text size="sm" ff="monospace" style={{ overflowWrap: "anywhere" }}>{one.path.replace("/public/v1", "")}</Text> },
+          {
+            name: "Path",
+            cell: (one) => (
+              <Text size="sm" ff="monospace" style={{ overflowWrap: "anywhere" }}>
+                {one.path.replace("/public/v1", "")}
+              </Text>
+            ),
+          },
           { name: "Status", align: "right", cell: (one) => one.status },
           {
-            name: "Details", hidden: true, align: "right",
-            cell: (one) => <Button size="xs" variant="default" onClick={() => setPicked(one)} aria-label={`Details of ${one.operation}`}>Details</Button>,
+            name: "Details",
+            hidden: true,
+            align: "right",
+            cell: (one) => (
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => setPicked(one)}
+                aria-label={`Details of ${one.operation}`}
+              >
+                Details
+              </Button>
+            ),
           },
         ]}
       />
-      <Modal opened={picked !== null} onClose={() => setPicked(null)} size="xl" title={picked?.operation} closeButtonProps={{ "aria-label": "Close" }}>
+      <Modal
+        opened={picked !== null}
+        onClose={() => setPicked(null)}
+        size="xl"
+        title={picked?.operation}
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
         {picked && <Details entry={picked} />}
       </Modal>
     </Page>
@@ -63,8 +126,19 @@ export default function Audit() {
 
 // Who shows the user of the console, or the key of a program.
 function Who({ entry }: { entry: Entry }) {
-  if (entry.userEmail) return <Text size="sm" style={{ overflowWrap: "anywhere" }}>{entry.userEmail}</Text>;
-  return entry.keyId ? <Identifier value={entry.keyId} length={24} /> : <Text size="sm" c="dimmed">the node</Text>;
+  if (entry.userEmail)
+    return (
+      <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+        {entry.userEmail}
+      </Text>
+    );
+  return entry.keyId ? (
+    <Identifier value={entry.keyId} length={24} />
+  ) : (
+    <Text size="sm" c="dimmed">
+      the node
+    </Text>
+  );
 }
 
 function Details({ entry }: { entry: Entry }) {
@@ -73,13 +147,23 @@ function Details({ entry }: { entry: Entry }) {
     <Stack>
       <Text size="sm" component="div">
         {entry.method} {entry.path}, <Time at={entry.at} format="full" />
-        {entry.requestId && <>, request <Identifier value={entry.requestId} length={36} /></>}
+        {entry.requestId && (
+          <>
+            , request <Identifier value={entry.requestId} length={36} />
+          </>
+        )}
       </Text>
       {changed.length > 0 && (
         <DataTable
-          label="Changed members" rows={changed} rowKey={(one) => one.name} empty={null} minWidth={420}
+          label="Changed members"
+          rows={changed}
+          rowKey={(one) => one.name}
+          empty={null}
+          minWidth={420}
           columns={[
-            { name: "Member", cell: (one) => one.name }, { name: "Before", cell: (one) => one.before }, { name: "After", cell: (one) => one.after },
+            { name: "Member", cell: (one) => one.name },
+            { name: "Before", cell: (one) => one.before },
+            { name: "After", cell: (one) => one.after },
           ]}
         />
       )}

@@ -1,5 +1,5 @@
 // One campaign: its spend against plan, performance by day, bids, forecast, and what can be changed.
-import { Alert, Button, Group, Paper, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Paper, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import { useRead, useWrite } from "../api/query";
@@ -25,24 +25,39 @@ type Campaign = Schemas["campaign.Campaign"];
 
 export default function CampaignPage() {
   const { id = "" } = useParams();
-  const campaign = useRead("GET /campaign-service/campaigns/{campaign_id}", { path: { campaign_id: id } }, { every: 10_000 });
+  const campaign = useRead(
+    "GET /campaign-service/campaigns/{campaign_id}",
+    { path: { campaign_id: id } },
+    { every: 10_000 },
+  );
   const [tab, setTab] = useAddressState("tab", "performance");
   const { marketplace, canWrite } = useCurrent();
   const [editing, setEditing] = useState(false);
   const back = { to: "/campaigns", label: "Campaigns" };
-  if (!campaign.data) return <Page title="Campaign" back={back}><Loaded of={campaign}>{() => null}</Loaded></Page>;
+  if (!campaign.data)
+    return (
+      <Page title="Campaign" back={back}>
+        <Loaded of={campaign}>{() => null}</Loaded>
+      </Page>
+    );
   const one = campaign.data;
   return (
     <Page
-      title={one.name} back={back}
-      actions={canWrite && one.status !== "terminated" && (
-        <>
-          <CampaignSwitch campaign={one} label="Active" />
-          <Button variant="default" onClick={() => setEditing(true)}>Edit</Button>
-          <Review campaign={one} />
-          <Terminate campaign={one} />
-        </>
-      )}
+      title={one.name}
+      back={back}
+      actions={
+        canWrite &&
+        one.status !== "terminated" && (
+          <>
+            <CampaignSwitch campaign={one} label="Active" />
+            <Button variant="default" onClick={() => setEditing(true)}>
+              Edit
+            </Button>
+            <Review campaign={one} />
+            <Terminate campaign={one} />
+          </>
+        )
+      }
     >
       <Facts campaign={one} currency={marketplace} />
       <Pacing campaign={one} currency={marketplace} />
@@ -52,9 +67,15 @@ export default function CampaignPage() {
           <Tabs.Tab value="bids">Bids ({one.bidCount.toLocaleString()})</Tabs.Tab>
           <Tabs.Tab value="forecast">Forecast</Tabs.Tab>
         </Tabs.List>
-        <Tabs.Panel value="performance" pt="md"><CampaignPerformance campaign={one} /></Tabs.Panel>
-        <Tabs.Panel value="bids" pt="md"><CampaignBids campaign={one} /></Tabs.Panel>
-        <Tabs.Panel value="forecast" pt="md"><CampaignForecast campaign={one} /></Tabs.Panel>
+        <Tabs.Panel value="performance" pt="md">
+          <CampaignPerformance campaign={one} />
+        </Tabs.Panel>
+        <Tabs.Panel value="bids" pt="md">
+          <CampaignBids campaign={one} />
+        </Tabs.Panel>
+        <Tabs.Panel value="forecast" pt="md">
+          <CampaignForecast campaign={one} />
+        </Tabs.Panel>
       </Tabs>
       {editing && <EditCampaign campaign={one} close={() => setEditing(false)} />}
     </Page>
@@ -65,7 +86,12 @@ function Facts({ campaign: one, currency }: { campaign: Campaign; currency: Sess
   const facts: [string, ReactNode][] = [
     ["State", <State key="state" of={statusOf(one)} />],
     ["Spend of the budget", <Spend key="spend" of={one} currency={currency} />],
-    ["Vendor", <Link key="vendor" to={`/vendors/${encodeURIComponent(one.vendorId)}`}>{one.vendorId}</Link>],
+    [
+      "Vendor",
+      <Anchor key="vendor" component={Link} to={`/vendors/${encodeURIComponent(one.vendorId)}`}>
+        {one.vendorId}
+      </Anchor>,
+    ],
     ["Format", one.adFormat.replaceAll("_", " ")],
     ["Billing", `${one.chargeType}, ${one.priceRule} price`],
     ["Pacing", one.pacing === "asap" ? "as soon as possible" : "even"],
@@ -78,7 +104,12 @@ function Facts({ campaign: one, currency }: { campaign: Campaign; currency: Sess
     <Paper withBorder radius="md" p="lg">
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
         {facts.map(([name, value]) => (
-          <Stack key={name} gap={2}><Text size="sm" c="dimmed">{name}</Text><Text component="div">{value}</Text></Stack>
+          <Stack key={name} gap={2}>
+            <Text size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Text component="div">{value}</Text>
+          </Stack>
         ))}
       </SimpleGrid>
     </Paper>
@@ -91,8 +122,12 @@ function Pacing({ campaign, currency }: { campaign: Campaign; currency: Currency
   return (
     <Alert color="orange" title={pacingTitles[state.status]}>
       <Group gap="md">
-        {state.skippedShare > 0 && <Text size="sm">It skips {formatShare(state.skippedShare)} of the auctions it could compete in.</Text>}
-        {state.meanMultiplier < 1 && <Text size="sm">Its bids are lowered to {formatShare(state.meanMultiplier)} on average.</Text>}
+        {state.skippedShare > 0 && (
+          <Text size="sm">It skips {formatShare(state.skippedShare)} of the auctions it could compete in.</Text>
+        )}
+        {state.meanMultiplier < 1 && (
+          <Text size="sm">Its bids are lowered to {formatShare(state.meanMultiplier)} on average.</Text>
+        )}
         {state.suggestedBudget > 0 && state.status === "limitedByBudget" && (
           <Text size="sm">A budget of {formatMoney(state.suggestedBudget, currency)} would not hold it back.</Text>
         )}
@@ -102,7 +137,8 @@ function Pacing({ campaign, currency }: { campaign: Campaign; currency: Currency
 }
 
 const pacingTitles: Record<string, string> = {
-  limitedByBudget: "The budget limits this campaign", limitedByBid: "The bids limit this campaign",
+  limitedByBudget: "The budget limits this campaign",
+  limitedByBid: "The bids limit this campaign",
   limitedByWallet: "The wallet limits this campaign",
 };
 
@@ -114,9 +150,14 @@ function Review({ campaign }: { campaign: Campaign }) {
   if (vendorId || !canWrite || campaign.status !== "pending") return null;
   return (
     <>
-      <Button onClick={() => change.mutate("approved")} loading={change.isPending}>Approve</Button>
+      <Button onClick={() => change.mutate("approved")} loading={change.isPending}>
+        Approve
+      </Button>
       <ConfirmButton
-        label="Reject" size="sm" title="Reject the campaign?" question="It competes in no auction until it is approved."
+        label="Reject"
+        size="sm"
+        title="Reject the campaign?"
+        question="It competes in no auction until it is approved."
         run={() => change.mutateAsync("rejected")}
       />
     </>
@@ -133,7 +174,10 @@ function Terminate({ campaign }: { campaign: Campaign }) {
   };
   return (
     <ConfirmButton
-      label="Terminate" size="sm" title={`Terminate ${campaign.name}?`} run={run}
+      label="Terminate"
+      size="sm"
+      title={`Terminate ${campaign.name}?`}
+      run={run}
       question="The campaign leaves all auctions for ever. Its reports stay. To stop it for a while, pause it."
     />
   );

@@ -20,30 +20,49 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
   const path = { campaign_id: campaign.campaignId };
   const range = { start_date: dayOf(marketplace.timeZone, -29), end_date: dayOf(marketplace.timeZone) };
   const total = useRead("GET /reporting-service/campaigns/{campaign_id}", { path, query: range }, { every: 15_000 });
-  const daily = useRead("GET /reporting-service/campaigns/{campaign_id}/daily", { path, query: { ...range, limit: 100 } }, { every: 30_000 });
+  const daily = useRead(
+    "GET /reporting-service/campaigns/{campaign_id}/daily",
+    { path, query: { ...range, limit: 100 } },
+    { every: 30_000 },
+  );
   return (
     <Stack>
       <Loaded of={total}>
         {(report) => {
           const auctions = report.auctions as Schemas["report.Auctions"] | null;
           return (
-            <Figures of={[
-              { label: "Spend, 30 days", value: formatMoney(report.clicks.adSpent + report.impressions.adSpent, marketplace) },
-              { label: "Impressions", value: formatCount(report.impressions.total) },
-              { label: "Clicks", value: formatCount(report.clicks.total) },
-              { label: "Sales", value: formatMoney(report.purchases.amount, marketplace), note: `${formatCount(report.purchases.count)} purchases` },
-              ...(auctions ? [{
-                label: "Auctions won", value: formatShare(auctions.percentageWon / 100),
-                note: `${formatCount(auctions.won)} won, ${formatCount(auctions.lost)} lost`,
-              }] : []),
-            ]} />
+            <Figures
+              of={[
+                {
+                  label: "Spend, 30 days",
+                  value: formatMoney(report.clicks.adSpent + report.impressions.adSpent, marketplace),
+                },
+                { label: "Impressions", value: formatCount(report.impressions.total) },
+                { label: "Clicks", value: formatCount(report.clicks.total) },
+                {
+                  label: "Sales",
+                  value: formatMoney(report.purchases.amount, marketplace),
+                  note: `${formatCount(report.purchases.count)} purchases`,
+                },
+                ...(auctions
+                  ? [
+                      {
+                        label: "Auctions won",
+                        value: formatShare(auctions.percentageWon / 100),
+                        note: `${formatCount(auctions.won)} won, ${formatCount(auctions.lost)} lost`,
+                      },
+                    ]
+                  : []),
+              ]}
+            />
           );
         }}
       </Loaded>
       <Loaded of={daily}>
         {(report) => (
           <Days
-            campaign={campaign} rows={rowsOf(report.reports, daysBetween(range.start_date, range.end_date))}
+            campaign={campaign}
+            rows={rowsOf(report.reports, daysBetween(range.start_date, range.end_date))}
             completeThrough={report.completeThrough}
           />
         )}
@@ -72,16 +91,29 @@ function Days({ campaign, rows, completeThrough }: DaysProps) {
   }, [rows, daily, marketplace]);
   if (rows.every((row) => row.spend === 0)) {
     return (
-      <Empty title="No spend in the last 30 days" action={<Anchor component={Link} to="/playground">Ask the playground why</Anchor>}>
+      <Empty
+        title="No spend in the last 30 days"
+        action={
+          <Anchor component={Link} to="/playground">
+            Ask the playground why
+          </Anchor>
+        }
+      >
         Either the storefront asks for other products, or the bids lose.
       </Empty>
     );
   }
   return (
     <Paper withBorder radius="md" p="md">
-      <Title order={2} size="h5" mb="xs">Spend by day{daily === undefined ? "" : " against the daily budget"}</Title>
+      <Title order={2} size="h5" mb="xs">
+        Spend by day{daily === undefined ? "" : " against the daily budget"}
+      </Title>
       <LazyChart label="Spend by day" times={times} lines={lines} timeZone="UTC" />
-      <Group gap={4}><Text size="sm" c="dimmed" component="div">Complete to <Time at={completeThrough} format="full" />.</Text></Group>
+      <Group gap={4}>
+        <Text size="sm" c="dimmed" component="div">
+          Complete to <Time at={completeThrough} format="full" />.
+        </Text>
+      </Group>
     </Paper>
   );
 }
@@ -89,21 +121,35 @@ function Days({ campaign, rows, completeThrough }: DaysProps) {
 function ProductRows({ campaign, range }: { campaign: Campaign; range: { start_date: string; end_date: string } }) {
   const { marketplace } = useCurrent();
   const cursor = useCursor();
-  const products = useRead("GET /reporting-service/campaigns/{campaign_id}/products", {
-    path: { campaign_id: campaign.campaignId }, query: { ...range, limit: 10, next_page: cursor.page },
-  }, { keep: true });
+  const products = useRead(
+    "GET /reporting-service/campaigns/{campaign_id}/products",
+    {
+      path: { campaign_id: campaign.campaignId },
+      query: { ...range, limit: 10, next_page: cursor.page },
+    },
+    { keep: true },
+  );
   if (!products.data || products.data.reports.length === 0) return null;
   return (
     <Stack gap="xs">
-      <Title order={2} size="h5">Products</Title>
+      <Title order={2} size="h5">
+        Products
+      </Title>
       <DataTable
-        label="Products of the campaign" rows={products.data.reports} rowKey={(row) => row.productId} empty={null}
+        label="Products of the campaign"
+        rows={products.data.reports}
+        rowKey={(row) => row.productId}
+        empty={null}
         pager={cursor.pager(products.data.nextPage)}
         columns={[
           { name: "Product", cell: (row) => row.productId },
           { name: "Impressions", align: "right", cell: (row) => formatCount(row.impressions.total) },
           { name: "Clicks", align: "right", cell: (row) => formatCount(row.clicks.total) },
-          { name: "Spend", align: "right", cell: (row) => formatMoney(row.clicks.adSpent + row.impressions.adSpent, marketplace) },
+          {
+            name: "Spend",
+            align: "right",
+            cell: (row) => formatMoney(row.clicks.adSpent + row.impressions.adSpent, marketplace),
+          },
           { name: "Purchases", align: "right", cell: (row) => formatCount(row.purchases.count) },
           { name: "Sales", align: "right", cell: (row) => formatMoney(row.purchases.amount, marketplace) },
         ]}

@@ -24,7 +24,8 @@ export function CreateCampaign({ opened, close }: { opened: boolean; close: () =
   const [period, setPeriod] = useState("daily");
   const [pacing, setPacing] = useState("even");
   const own = useRead(
-    "GET /catalog-search-service/catalogs/products", { query: { vendor_id: vendor, limit: 100 } },
+    "GET /catalog-search-service/catalogs/products",
+    { query: { vendor_id: vendor, limit: 100 } },
     { enabled: opened && vendor !== "" },
   );
   const create = useWrite((body: Body) => createCampaign(vendor, body, vendorId), "/campaign-service/campaigns");
@@ -38,44 +39,101 @@ export function CreateCampaign({ opened, close }: { opened: boolean; close: () =
   };
   const submit = () => {
     if (bidMinor === undefined || budgetMinor === undefined) return;
-    create.mutate({
-      name, campaignType: "manual", adFormat: "listing", pacing: pacing as "even",
-      budget: { amount: budgetMinor, type: period as "daily" },
-      bids: products.map((id) => ({ target: { type: "product" as const, id }, amount: bidMinor })),
-    }, {
-      onSuccess: (id) => {
-        leave();
-        void navigate(`/campaigns/${id}`);
+    create.mutate(
+      {
+        name,
+        campaignType: "manual",
+        adFormat: "listing",
+        pacing: pacing as "even",
+        budget: { amount: budgetMinor, type: period as "daily" },
+        bids: products.map((id) => ({ target: { type: "product" as const, id }, amount: bidMinor })),
       },
-    });
+      {
+        onSuccess: (id) => {
+          leave();
+          void navigate(`/campaigns/${id}`);
+        },
+      },
+    );
   };
   return (
     <FormDialog
-      title="Create a listing campaign" size="lg" opened={opened} close={leave} submit={submit} submitLabel="Create campaign"
-      busy={create.isPending} error={create.error}
+      title="Create a listing campaign"
+      size="lg"
+      opened={opened}
+      close={leave}
+      submit={submit}
+      submitLabel="Create campaign"
+      busy={create.isPending}
+      error={create.error}
     >
       {!vendorId && (
-        <TextInput label="Vendor" required placeholder="Vendor id" value={vendor} onChange={(e) => setVendor(e.currentTarget.value)} data-autofocus />
+        <TextInput
+          label="Vendor"
+          required
+          placeholder="Vendor id"
+          value={vendor}
+          onChange={(e) => setVendor(e.currentTarget.value)}
+          data-autofocus
+        />
       )}
-      <TextInput label="Name" required value={name} maxLength={255} onChange={(event) => setName(event.currentTarget.value)} />
+      <TextInput
+        label="Name"
+        required
+        value={name}
+        maxLength={255}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
       <TagsInput
-        label="Products" required={products.length === 0} placeholder="Product ids" value={products} onChange={setProducts} maxTags={productsMax}
-        data={(own.data?.response ?? []).map((product) => product.id)} splitChars={[",", " "]} clearable
-        description={own.data && own.data.response.length === 0 ? "This vendor has no products in the catalog." : undefined}
+        label="Products"
+        required={products.length === 0}
+        placeholder="Product ids"
+        value={products}
+        onChange={setProducts}
+        maxTags={productsMax}
+        data={(own.data?.response ?? []).map((product) => product.id)}
+        splitChars={[",", " "]}
+        clearable
+        description={
+          own.data && own.data.response.length === 0 ? "This vendor has no products in the catalog." : undefined
+        }
       />
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <TextInput
-          label={`Bid per click (${marketplace.currencyCode})`} inputMode="decimal" required value={bid}
-          error={bidMinor === undefined ? wrong : undefined} onChange={(event) => setBid(event.currentTarget.value)}
+          label={`Bid per click (${marketplace.currencyCode})`}
+          inputMode="decimal"
+          required
+          value={bid}
+          error={bidMinor === undefined ? wrong : undefined}
+          onChange={(event) => setBid(event.currentTarget.value)}
         />
         <TextInput
-          label={`Budget (${marketplace.currencyCode})`} inputMode="decimal" required value={budget}
-          error={budgetMinor === undefined ? wrong : undefined} onChange={(event) => setBudget(event.currentTarget.value)}
+          label={`Budget (${marketplace.currencyCode})`}
+          inputMode="decimal"
+          required
+          value={budget}
+          error={budgetMinor === undefined ? wrong : undefined}
+          onChange={(event) => setBudget(event.currentTarget.value)}
         />
-        <Select label="Budget period" value={period} onChange={(value) => setPeriod(value ?? "daily")} allowDeselect={false}
-          data={vendorId ? ["daily", "weekly", "monthly"] : ["daily", "weekly", "monthly", "total"]} />
-        {!vendorId && <Select label="Pacing" value={pacing} onChange={(value) => setPacing(value ?? "even")} allowDeselect={false}
-          data={[{ value: "even", label: "even over the day" }, { value: "asap", label: "as soon as possible" }]} />}
+        <Select
+          label="Budget period"
+          value={period}
+          onChange={(value) => setPeriod(value ?? "daily")}
+          allowDeselect={false}
+          data={vendorId ? ["daily", "weekly", "monthly"] : ["daily", "weekly", "monthly", "total"]}
+        />
+        {!vendorId && (
+          <Select
+            label="Pacing"
+            value={pacing}
+            onChange={(value) => setPacing(value ?? "even")}
+            allowDeselect={false}
+            data={[
+              { value: "even", label: "even over the day" },
+              { value: "asap", label: "as soon as possible" },
+            ]}
+          />
+        )}
       </SimpleGrid>
     </FormDialog>
   );

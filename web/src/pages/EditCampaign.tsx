@@ -18,37 +18,84 @@ export function EditCampaign({ campaign, close }: { campaign: Campaign; close: (
   const [period, setPeriod] = useState(campaign.budget?.type ?? "daily");
   const [pacing, setPacing] = useState<string>(campaign.pacing ?? "even");
   const [rule, setRule] = useState(campaign.priceRule);
-  const change = useWrite((body: Schemas["campaign.PatchBody"]) => patchCampaign(campaign, body, vendorId), "/campaign-service/campaigns");
+  const change = useWrite(
+    (body: Schemas["campaign.PatchBody"]) => patchCampaign(campaign, body, vendorId),
+    "/campaign-service/campaigns",
+  );
   const amount = parseMoney(budget, marketplace);
   const wrong = budget !== "" && amount === undefined;
 
   const submit = () => {
     if (wrong) return;
     const changedBudget = amount !== undefined && (budget !== before || period !== campaign.budget?.type);
-    change.mutate({
-      ...(name === campaign.name ? {} : { name }),
-      ...(changedBudget ? { budget: { amount, type: period as "daily" } } : {}),
-      ...(pacing === (campaign.pacing ?? "even") ? {} : { pacing: pacing as "even" }),
-      ...(rule === campaign.priceRule ? {} : { priceRule: rule as "first" }),
-    }, { onSuccess: close });
+    change.mutate(
+      {
+        ...(name === campaign.name ? {} : { name }),
+        ...(changedBudget ? { budget: { amount, type: period as "daily" } } : {}),
+        ...(pacing === (campaign.pacing ?? "even") ? {} : { pacing: pacing as "even" }),
+        ...(rule === campaign.priceRule ? {} : { priceRule: rule as "first" }),
+      },
+      { onSuccess: close },
+    );
   };
   return (
     <FormDialog
-      title="Edit the campaign" opened close={close} submit={submit} submitLabel="Save" busy={change.isPending} error={change.error} size="lg"
+      title="Edit the campaign"
+      opened
+      close={close}
+      submit={submit}
+      submitLabel="Save"
+      busy={change.isPending}
+      error={change.error}
+      size="lg"
     >
-      <TextInput label="Name" required maxLength={255} value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
+      <TextInput
+        label="Name"
+        required
+        maxLength={255}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        data-autofocus
+      />
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <TextInput
-          label={`Budget (${marketplace.currencyCode})`} inputMode="decimal" value={budget}
+          label={`Budget (${marketplace.currencyCode})`}
+          inputMode="decimal"
+          value={budget}
           error={wrong ? `An amount with at most ${marketplace.currencyExponent} decimals` : undefined}
           onChange={(event) => setBudget(event.currentTarget.value)}
         />
-        <Select label="Budget period" value={period} onChange={(value) => setPeriod(value ?? period)} allowDeselect={false}
-          data={vendorId ? ["daily", "weekly", "monthly"] : ["daily", "weekly", "monthly", "total"]} />
-        {!vendorId && <Select label="Pacing" value={pacing} onChange={(value) => setPacing(value ?? pacing)} allowDeselect={false}
-          data={[{ value: "even", label: "even" }, { value: "asap", label: "as soon as possible" }]} />}
-        {!vendorId && <Select label="Price rule" value={rule} onChange={(value) => setRule(value ?? rule)} allowDeselect={false}
-          data={[{ value: "second", label: "second price" }, { value: "first", label: "first price" }]} />}
+        <Select
+          label="Budget period"
+          value={period}
+          onChange={(value) => setPeriod(value ?? period)}
+          allowDeselect={false}
+          data={vendorId ? ["daily", "weekly", "monthly"] : ["daily", "weekly", "monthly", "total"]}
+        />
+        {!vendorId && (
+          <Select
+            label="Pacing"
+            value={pacing}
+            onChange={(value) => setPacing(value ?? pacing)}
+            allowDeselect={false}
+            data={[
+              { value: "even", label: "even" },
+              { value: "asap", label: "as soon as possible" },
+            ]}
+          />
+        )}
+        {!vendorId && (
+          <Select
+            label="Price rule"
+            value={rule}
+            onChange={(value) => setRule(value ?? rule)}
+            allowDeselect={false}
+            data={[
+              { value: "second", label: "second price" },
+              { value: "first", label: "first price" },
+            ]}
+          />
+        )}
       </SimpleGrid>
     </FormDialog>
   );

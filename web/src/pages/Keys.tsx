@@ -22,44 +22,70 @@ export default function Keys() {
   const keys = useRead("GET /key-service/keys", { query: { limit: 50, next_page: cursor.page } }, { keep: true });
   const [creating, setCreating] = useState(false);
   const [made, setMade] = useState<Schemas["apikey.NewKey"] | null>(null);
-  const revoke = useWrite((id: string) => call("DELETE /key-service/keys/{key_id}", { path: { key_id: id } }), "/key-service/keys");
+  const revoke = useWrite(
+    (id: string) => call("DELETE /key-service/keys/{key_id}", { path: { key_id: id } }),
+    "/key-service/keys",
+  );
   const create = canWrite && <Button onClick={() => setCreating(true)}>Create key</Button>;
 
   return (
     <Page
-      title="API keys" actions={create}
-      about="A storefront runs auctions and reports events with an auction key. Programs that manage campaigns, catalog and money use a management key."
+      title="API keys"
+      actions={create}
+      about="Storefronts run auctions with an auction key; programs that manage campaigns use a management key."
     >
       <DataTable
-        label="API keys" rows={keys.data?.keys} rowKey={(key) => key.keyId} error={keys.error} retry={() => void keys.refetch()}
+        label="API keys"
+        rows={keys.data?.keys}
+        rowKey={(key) => key.keyId}
+        error={keys.error}
+        retry={() => void keys.refetch()}
         pager={cursor.pager(keys.data?.nextPage)}
-        empty={<Empty title="There are no keys" action={create}>Without a key nothing can call this marketplace.</Empty>}
+        empty={
+          <Empty title="There are no keys" action={create}>
+            Without a key nothing can call this marketplace.
+          </Empty>
+        }
         columns={[
           { name: "Name", cell: (key) => key.name },
           { name: "Kind", cell: (key) => (key.kind === "auction" ? "Auction key" : "Management key") },
-          { name: "Begins with", cell: (key) => <Identifier value={`${prefixes[key.kind]}${key.keyId}`} length={40} /> },
+          {
+            name: "Begins with",
+            cell: (key) => <Identifier value={`${prefixes[key.kind]}${key.keyId}`} length={40} />,
+          },
           { name: "Created", cell: (key) => <Time at={key.createdAt} /> },
           { name: "Expires", cell: (key) => <Expiry at={key.expiresAt} /> },
           {
-            name: "Actions", hidden: true, align: "right",
-            cell: (key) => canWrite && (
-              <ConfirmButton
-                label="Revoke" subject={key.name} title={`Revoke ${key.name}?`} run={() => revoke.mutateAsync(key.keyId)}
-                question="Every node refuses the key within a second. Programs that still use it fail; it cannot be restored."
-              />
-            ),
+            name: "Actions",
+            hidden: true,
+            align: "right",
+            cell: (key) =>
+              canWrite && (
+                <ConfirmButton
+                  label="Revoke"
+                  subject={key.name}
+                  title={`Revoke ${key.name}?`}
+                  run={() => revoke.mutateAsync(key.keyId)}
+                  question="Every node refuses the key within a second. It cannot be restored."
+                />
+              ),
           },
         ]}
       />
       <CreateKey
-        opened={creating} close={() => setCreating(false)}
+        opened={creating}
+        close={() => setCreating(false)}
         created={(key) => {
           setCreating(false);
           setMade(key);
         }}
       />
       <Modal
-        opened={made !== null} onClose={() => setMade(null)} title="Copy the key now" size="lg" closeOnClickOutside={false}
+        opened={made !== null}
+        onClose={() => setMade(null)}
+        title="Copy the key now"
+        size="lg"
+        closeOnClickOutside={false}
         closeButtonProps={{ "aria-label": "Close" }}
       >
         {made && <KeySecret made={made} done={() => setMade(null)} />}
@@ -71,12 +97,25 @@ export default function Keys() {
 const prefixes: Record<Kind, string> = { auction: "gavel_auc_", management: "gavel_mgt_" };
 
 function Expiry({ at }: { at: string | null }) {
-  if (!at) return <Text span inherit c="dimmed">never</Text>;
-  return new Date(at) < new Date() ? <Alert p={4} color="red">expired</Alert> : <Time at={at} />;
+  if (!at)
+    return (
+      <Text span inherit c="dimmed">
+        never
+      </Text>
+    );
+  return new Date(at) < new Date() ? (
+    <Alert p={4} color="red">
+      expired
+    </Alert>
+  ) : (
+    <Time at={at} />
+  );
 }
 
 const lifetimes = [
-  { value: "", label: "Never" }, { value: "30", label: "In 30 days" }, { value: "90", label: "In 90 days" },
+  { value: "", label: "Never" },
+  { value: "30", label: "In 30 days" },
+  { value: "90", label: "In 90 days" },
   { value: "365", label: "In a year" },
 ];
 
@@ -90,7 +129,10 @@ function CreateKey({ opened, close, created }: CreateProps) {
   const [kind, setKind] = useState<Kind>("auction");
   const [name, setName] = useState("");
   const [days, setDays] = useState("");
-  const create = useWrite((body: Schemas["apikey.Body"]) => call("POST /key-service/keys", { body }), "/key-service/keys");
+  const create = useWrite(
+    (body: Schemas["apikey.Body"]) => call("POST /key-service/keys", { body }),
+    "/key-service/keys",
+  );
   const leave = () => {
     setName("");
     setDays("");
@@ -99,29 +141,56 @@ function CreateKey({ opened, close, created }: CreateProps) {
   };
   const submit = () => {
     const expiresAt = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : undefined;
-    create.mutate({ kind, name, ...(expiresAt ? { expiresAt } : {}) }, {
-      onSuccess: (key) => {
-        leave();
-        created(key);
+    create.mutate(
+      { kind, name, ...(expiresAt ? { expiresAt } : {}) },
+      {
+        onSuccess: (key) => {
+          leave();
+          created(key);
+        },
       },
-    });
+    );
   };
   return (
     <FormDialog
-      title="Create a key" opened={opened} close={leave} submit={submit} submitLabel="Create key" busy={create.isPending}
+      title="Create a key"
+      opened={opened}
+      close={leave}
+      submit={submit}
+      submitLabel="Create key"
+      busy={create.isPending}
       error={create.error}
     >
       <TextInput
-        label="Name" description="What uses the key, for example: storefront" required maxLength={255} value={name} data-autofocus
+        label="Name"
+        description="What uses the key, for example: storefront"
+        required
+        maxLength={255}
+        value={name}
+        data-autofocus
         onChange={(event) => setName(event.currentTarget.value)}
       />
       <Radio.Group label="Kind" value={kind} onChange={(value) => setKind(value as Kind)}>
         <Stack gap="xs" mt="xs">
-          <Radio value="auction" label="Auction key" description="Runs auctions and reports events. For the storefront's servers." />
-          <Radio value="management" label="Management key" description="Manages campaigns, catalog and money. Keep it secret." />
+          <Radio
+            value="auction"
+            label="Auction key"
+            description="Runs auctions and reports events. For the storefront's servers."
+          />
+          <Radio
+            value="management"
+            label="Management key"
+            description="Manages campaigns, catalog and money. Keep it secret."
+          />
         </Stack>
       </Radio.Group>
-      <Select label="Expires" data={lifetimes} value={days} onChange={(value) => setDays(value ?? "")} allowDeselect={false} />
+      <Select
+        label="Expires"
+        data={lifetimes}
+        value={days}
+        onChange={(value) => setDays(value ?? "")}
+        allowDeselect={false}
+      />
     </FormDialog>
   );
 }

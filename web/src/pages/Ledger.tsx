@@ -17,28 +17,48 @@ export function Ledger({ wallet }: { wallet: Schemas["billing.Wallet"] }) {
   const figures = useRead("GET /billing-service/ledger/accounts/{account_id}", { path });
   const range = { start_date: dayOf(marketplace.timeZone, -364), end_date: dayOf(marketplace.timeZone) };
   const entries = useRead(
-    "GET /billing-service/ledger/accounts/{account_id}/entries", { path, query: { ...range, limit: 20, next_page: cursor.page } },
+    "GET /billing-service/ledger/accounts/{account_id}/entries",
+    { path, query: { ...range, limit: 20, next_page: cursor.page } },
     { keep: true },
   );
   return (
     <Stack gap="xs">
-      <Title order={2} size="h4">Ledger of the wallet {wallet.name}</Title>
+      <Title order={2} size="h4">
+        Ledger of the wallet {wallet.name}
+      </Title>
       {figures.data && (
-        <Figures of={[
-          { label: "Balance", value: formatMoney(figures.data.balance, marketplace) },
-          { label: "Deposited", value: formatMoney(figures.data.deposited, marketplace) },
-          { label: "Transferred", value: formatMoney(figures.data.transferred, marketplace) },
-          { label: "Spent on ads", value: formatMoney(figures.data.spent, marketplace) },
-        ]} />
+        <Figures
+          of={[
+            { label: "Balance", value: formatMoney(figures.data.balance, marketplace) },
+            { label: "Deposited", value: formatMoney(figures.data.deposited, marketplace) },
+            { label: "Transferred", value: formatMoney(figures.data.transferred, marketplace) },
+            { label: "Spent on ads", value: formatMoney(figures.data.spent, marketplace) },
+          ]}
+        />
       )}
       <DataTable
-        label="Lines of the ledger" rows={entries.data?.entries} rowKey={(line) => String(line.line)} error={entries.error}
-        retry={() => void entries.refetch()} pager={cursor.pager(entries.data?.nextPage)}
-        empty={<Empty title="No lines in the last year">Deposits and transfers appear here; charges of ads are in the reports.</Empty>}
+        label="Lines of the ledger"
+        rows={entries.data?.entries}
+        rowKey={(line) => String(line.line)}
+        error={entries.error}
+        retry={() => void entries.refetch()}
+        pager={cursor.pager(entries.data?.nextPage)}
+        empty={
+          <Empty title="No lines in the last year">
+            Deposits and transfers appear here; charges of ads are in the reports.
+          </Empty>
+        }
         columns={[
           { name: "Time", cell: (line) => <Time at={line.createdAt} /> },
           { name: "Kind", cell: (line) => wordOf(line.kind) },
-          { name: "Description", cell: (line) => <Text size="sm" style={{ overflowWrap: "anywhere" }}>{line.description || "–"}</Text> },
+          {
+            name: "Description",
+            cell: (line) => (
+              <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+                {line.description || "–"}
+              </Text>
+            ),
+          },
           { name: "Other account", cell: (line) => line.account ?? "–" },
           { name: "Amount", align: "right", cell: (line) => formatMoney(line.amount, marketplace) },
         ]}

@@ -1,51 +1,47 @@
-// What the node does now, from its counters: figures with a line of the last minutes.
+// What the node does now, from the live stream: figures with a line of the last minutes.
 import { Text } from "@mantine/core";
-import { useEffect, useRef, useState, type ReactNode } from "react";
-import { ratesBetween, type Counters, type Rates } from "../api/counters";
+import { useState } from "react";
+import { useLive, type LiveSample, type Rates } from "../api/live";
 import { useCurrent } from "../api/session";
-import { useCounters } from "../api/useCounters";
 import { Figures, Sparkline, type Figure } from "../ui/Figures";
 import { formatCount, formatMoney } from "../ui/money";
 
-const keptMax = 90; // BOUND: points that are kept, three minutes.
+const keptMax = 120; // BOUND: messages that are kept, two minutes.
+const microsPerMajor = 1_000_000;
 
 const rounded = (n: number) => formatCount(n >= 10 ? Math.round(n) : Math.round(n * 10) / 10);
 
-function milliseconds(seconds: number): string {
-  return seconds < 0.001 ? `${Math.round(seconds * 1e6)} µs` : `${Math.round(seconds * 1e4) / 10} ms`;
-}
-
-export function LiveRates() {
+// LiveRates also hands each sampled request to the page around it, so that a page opens one stream only.
+export function LiveRates({ sample }: { sample?: (sample: LiveSample) => void }) {
   const { marketplace } = useCurrent();
-  const counters = useCounters();
-  const before = useRef<Counters | undefined>(undefined);
   const [kept, setKept] = useState<Rates[]>([]);
-  useEffect(() => {
-    const now = counters.data;
-    if (!now) return;
-    const then = before.current;
-    before.current = now;
-    if (then && now.at > then.at) {
-      const rates = ratesBetween(then, now, marketplace.currencyCode, marketplace.currencyExponent);
-      setKept((all) => [...all.slice(1 - keptMax), rates]);
-    }
-  }, [counters.data, marketplace]);
-
+  const interrupted = useLive({
+    auction: sample,
+    rates: (rates) => setKept((all) => [...all.slice(1 - keptMax), rates]),
+  });
   const last = kept.at(-1);
-  const line = (label: string, of: (rates: Rates) => number): ReactNode => (kept.length > 1
-    ? <Sparkline values={kept.map(of)} label={`${label} of the last minutes`} />
-    : <Text span inherit>{counters.error ? "not known at this address" : "counting"}</Text>);
-  const figure = (label: string, of: (rates: Rates) => number, value: (rates: Rates) => string): Figure =>
-    ({ label, value: last ? value(last) : "–", note: line(label, of) });
+  const figure = (label: string, of: (rates: Rates) => number, format: (n: number) => string): Figure => ({
+    label,
+    value: last ? format(of(last)) : "–",
+    note:
+      kept.length > 1 ? (
+        <Sparkline values={kept.map(of)} label={`${label} of the last two minutes`} width={220} />
+      ) : (
+        <Text span inherit>
+          {interrupted ? "the live stream is interrupted" : "waiting for the first seconds"}
+        </Text>
+      ),
+  });
+  // The node sends millionths of the major unit; a minute of them is a rounded amount in minor units.
+  const perMinute = (rates: Rates) =>
+    Math.round((rates.spendMicrosPerSecond * 60 * 10 ** marketplace.currencyExponent) / microsPerMajor);
   return (
-    <Figures of={[
-      figure("Auctions per second", (r) => r.auctions, (r) => rounded(r.auctions)),
-      figure("Winners per auction", fill, (r) => (r.auctions > 0 ? rounded(fill(r)) : "–")),
-      figure("99 % answered within", (r) => r.p99 ?? 0, (r) => (r.p99 === undefined ? "–" : milliseconds(r.p99))),
-      figure("Events per second", (r) => r.events, (r) => rounded(r.events)),
-      figure("Spend per minute", (r) => r.spend ?? 0, (r) => (r.spend === undefined ? "–" : formatMoney(Math.round(r.spend * 60), marketplace))),
-    ]} />
+    <Figures
+      of={[
+        figure("Auctions per second", (rates) => rates.auctionsPerSecond, rounded),
+        figure("Events per second", (rates) => rates.eventsPerSecond, rounded),
+        figure("Spend per minute", perMinute, (n) => formatMoney(n, marketplace)),
+      ]}
+    />
   );
 }
-
-const fill = (r: Rates) => (r.auctions > 0 ? r.winners / r.auctions : 0);

@@ -1,5 +1,17 @@
 // The settings of the marketplace as a form. Only what differs is sent.
-import { Alert, Button, Fieldset, Group, NumberInput, Select, SimpleGrid, Stack, Switch, Text, TextInput } from "@mantine/core";
+import {
+  Alert,
+  Button,
+  Fieldset,
+  Group,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import { call } from "../api/client";
 import { useRead, useWrite } from "../api/query";
@@ -23,7 +35,7 @@ const chargeNames = { CPC: "per click", CPM: "per 1,000 impressions", CPA: "per 
 function Form({ stored }: { stored: Stored }) {
   const { role } = useCurrent();
   const mayChange = role === "admin";
-  const reserveOf = (charge: typeof charges[number]) => major(stored.reservePrice[charge], stored.currencyExponent);
+  const reserveOf = (charge: (typeof charges)[number]) => major(stored.reservePrice[charge], stored.currencyExponent);
   const [next, setNext] = useState<Patch>({});
   const [reserve, setReserve] = useState({ CPC: reserveOf("CPC"), CPM: reserveOf("CPM"), CPA: reserveOf("CPA") });
   const save = useWrite((body: Patch) => call("PATCH /marketplace-service/settings", { body }), "/marketplace-service");
@@ -33,8 +45,11 @@ function Form({ stored }: { stored: Stored }) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (wrong.length > 0) return;
-    const prices = Object.fromEntries(charges.map((charge) => [charge, parseMoney(reserve[charge], stored)])
-      .filter(([charge, price]) => price !== stored.reservePrice[charge as "CPC"]));
+    const prices = Object.fromEntries(
+      charges
+        .map((charge) => [charge, parseMoney(reserve[charge], stored)])
+        .filter(([charge, price]) => price !== stored.reservePrice[charge as "CPC"]),
+    );
     save.mutate({ ...next, ...(Object.keys(prices).length > 0 ? { reservePrice: prices } : {}) });
   };
   return (
@@ -43,35 +58,96 @@ function Form({ stored }: { stored: Stored }) {
         <Stack maw={760}>
           <SimpleGrid cols={{ base: 1, sm: 2 }}>
             <TextInput label="Currency" value={stored.currencyCode} readOnly description="All amounts are in it" />
-            <TextInput label="Time zone" value={value("timeZone")} onChange={(e) => setNext({ ...next, timeZone: e.currentTarget.value })}
-              description="Days of reports and budgets" />
-            <Select label="Billing" value={value("billingMode")} allowDeselect={false} onChange={(mode) => setNext({ ...next, billingMode: mode as "pre" })}
-              data={[{ value: "pre", label: "vendors pay in advance, from wallets" }, { value: "post", label: "vendors pay later" }]} />
-            <Select label="Places" value={value("geoMode")} allowDeselect={false} onChange={(mode) => setNext({ ...next, geoMode: mode as "h3" })}
-              data={[{ value: "label", label: "named by labels" }, { value: "h3", label: "H3 cells" }]} />
-            <NumberInput label="Winners per vendor in an auction" description="0 for no limit" min={0} max={255} value={value("maxWinnersPerVendor")}
-              onChange={(n) => setNext({ ...next, maxWinnersPerVendor: Number(n) })} />
-            <NumberInput label="Weight of the learned quality" description="0 for none, 1 for all of it" min={0} max={1} step={0.1}
-              value={value("learnedQuality")} onChange={(n) => setNext({ ...next, learnedQuality: Number(n) })} />
+            <TextInput
+              label="Time zone"
+              value={value("timeZone")}
+              onChange={(e) => setNext({ ...next, timeZone: e.currentTarget.value })}
+              description="Days of reports and budgets"
+            />
+            <Select
+              label="Billing"
+              value={value("billingMode")}
+              allowDeselect={false}
+              onChange={(mode) => setNext({ ...next, billingMode: mode as "pre" })}
+              data={[
+                { value: "pre", label: "vendors pay in advance, from wallets" },
+                { value: "post", label: "vendors pay later" },
+              ]}
+            />
+            <Select
+              label="Places"
+              value={value("geoMode")}
+              allowDeselect={false}
+              onChange={(mode) => setNext({ ...next, geoMode: mode as "h3" })}
+              data={[
+                { value: "label", label: "named by labels" },
+                { value: "h3", label: "H3 cells" },
+              ]}
+            />
+            <NumberInput
+              label="Winners per vendor in an auction"
+              description="0 for no limit"
+              min={0}
+              max={255}
+              value={value("maxWinnersPerVendor")}
+              onChange={(n) => setNext({ ...next, maxWinnersPerVendor: Number(n) })}
+            />
+            <NumberInput
+              label="Weight of the learned quality"
+              description="0 for none, 1 for all of it"
+              min={0}
+              max={1}
+              step={0.1}
+              value={value("learnedQuality")}
+              onChange={(n) => setNext({ ...next, learnedQuality: Number(n) })}
+            />
           </SimpleGrid>
-          <Text fw={600} mt="xs">Reserve prices in {stored.currencyCode}</Text>
+          <Text fw={600} mt="xs">
+            Reserve prices in {stored.currencyCode}
+          </Text>
           <SimpleGrid cols={{ base: 1, sm: 3 }}>
             {charges.map((charge) => (
-              <TextInput key={charge} label={`${charge}, ${chargeNames[charge]}`} inputMode="decimal" value={reserve[charge]}
+              <TextInput
+                key={charge}
+                label={`${charge}, ${chargeNames[charge]}`}
+                inputMode="decimal"
+                value={reserve[charge]}
                 error={wrong.includes(charge) ? `At most ${stored.currencyExponent} decimals` : undefined}
-                onChange={(event) => setReserve({ ...reserve, [charge]: event.currentTarget.value })} />
+                onChange={(event) => setReserve({ ...reserve, [charge]: event.currentTarget.value })}
+              />
             ))}
           </SimpleGrid>
-          <Switch label="Approve new campaigns by themselves" checked={value("autoApproveCampaigns")}
-            onChange={(event) => setNext({ ...next, autoApproveCampaigns: event.currentTarget.checked })} />
-          <Switch label="Approve new assets by themselves" checked={value("autoApproveAssets")}
-            onChange={(event) => setNext({ ...next, autoApproveAssets: event.currentTarget.checked })} />
-          <Switch label="Carry what is left of a daily budget over to the next days" checked={value("budgetCarryover")}
-            onChange={(event) => setNext({ ...next, budgetCarryover: event.currentTarget.checked })} />
+          <Switch
+            label="Approve new campaigns by themselves"
+            checked={value("autoApproveCampaigns")}
+            onChange={(event) => setNext({ ...next, autoApproveCampaigns: event.currentTarget.checked })}
+          />
+          <Switch
+            label="Approve new assets by themselves"
+            checked={value("autoApproveAssets")}
+            onChange={(event) => setNext({ ...next, autoApproveAssets: event.currentTarget.checked })}
+          />
+          <Switch
+            label="Carry what is left of a daily budget over to the next days"
+            checked={value("budgetCarryover")}
+            onChange={(event) => setNext({ ...next, budgetCarryover: event.currentTarget.checked })}
+          />
           {save.error && <Failure error={save.error} />}
-          {save.isSuccess && <Alert color="green" role="status">Saved. Auctions of every node follow within a second.</Alert>}
-          {mayChange && <Group><Button type="submit" loading={save.isPending}>Save</Button></Group>}
-          <Text size="sm" c="dimmed" component="div">Last changed <Time at={stored.updatedAt} />.</Text>
+          {save.isSuccess && (
+            <Alert color="green" role="status">
+              Saved. Auctions of every node follow within a second.
+            </Alert>
+          )}
+          {mayChange && (
+            <Group>
+              <Button type="submit" loading={save.isPending}>
+                Save
+              </Button>
+            </Group>
+          )}
+          <Text size="sm" c="dimmed" component="div">
+            Last changed <Time at={stored.updatedAt} />.
+          </Text>
         </Stack>
       </Fieldset>
     </form>

@@ -22,7 +22,8 @@ export function OffsiteAudiences() {
   const [adding, setAdding] = useState(false);
   const [job, setJob] = useState("");
   const audiences = useRead(
-    "GET /offsite-ads/audiences", { query: { vendor_id: asked, limit: 25, next_page: cursor.page } },
+    "GET /offsite-ads/audiences",
+    { query: { vendor_id: asked, limit: 25, next_page: cursor.page } },
     { keep: true, enabled: asked !== "" },
   );
   const search = (event: FormEvent) => {
@@ -35,17 +36,36 @@ export function OffsiteAudiences() {
       {!vendorId && (
         <form onSubmit={search}>
           <Group align="flex-end" gap="sm">
-            <TextInput label="Vendor" placeholder="Vendor id" required value={vendor} onChange={(event) => setVendor(event.currentTarget.value)} />
-            <Button type="submit" variant="default">Show</Button>
+            <TextInput
+              label="Vendor"
+              placeholder="Vendor id"
+              required
+              value={vendor}
+              onChange={(event) => setVendor(event.currentTarget.value)}
+            />
+            <Button type="submit" variant="default">
+              Show
+            </Button>
             {canWrite && asked && <Button onClick={() => setAdding(true)}>Create audience</Button>}
           </Group>
         </form>
       )}
-      {asked === "" ? <Empty title="Choose a vendor">Audiences belong to vendors.</Empty> : (
+      {asked === "" ? (
+        <Empty title="Choose a vendor">Audiences belong to vendors.</Empty>
+      ) : (
         <DataTable
-          label="Audiences" rows={audiences.data?.audiences} rowKey={(one) => one.id} error={audiences.error} minWidth={760}
-          retry={() => void audiences.refetch()} pager={cursor.pager(audiences.data?.nextPage)}
-          empty={<Empty title="This vendor has no audiences">An audience is a list of users that advertising networks match.</Empty>}
+          label="Audiences"
+          rows={audiences.data?.audiences}
+          rowKey={(one) => one.id}
+          error={audiences.error}
+          minWidth={760}
+          retry={() => void audiences.refetch()}
+          pager={cursor.pager(audiences.data?.nextPage)}
+          empty={
+            <Empty title="This vendor has no audiences">
+              An audience is a list of users that advertising networks match.
+            </Empty>
+          }
           columns={[
             { name: "Audience", cell: (one) => one.name },
             { name: "Networks", cell: (one) => one.dsp.map(wordOf).join(", ") },
@@ -71,11 +91,21 @@ function Job({ id, choose }: { id: string; choose: (id: string) => void }) {
   };
   return (
     <Stack gap="xs">
-      <Title order={2} size="h5">Jobs</Title>
+      <Title order={2} size="h5">
+        Jobs
+      </Title>
       <form onSubmit={search}>
         <Group align="flex-end" gap="sm">
-          <TextInput label="Job id" required value={text} onChange={(event) => setText(event.currentTarget.value)} w={320} />
-          <Button type="submit" variant="default">Follow</Button>
+          <TextInput
+            label="Job id"
+            required
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            w={320}
+          />
+          <Button type="submit" variant="default">
+            Follow
+          </Button>
         </Group>
       </form>
       {job.error && <Failure error={job.error} />}
@@ -96,21 +126,48 @@ function Job({ id, choose }: { id: string; choose: (id: string) => void }) {
 function Create({ vendor, close, made }: { vendor: string; close: () => void; made: (job: string) => void }) {
   const [name, setName] = useState("");
   const [networks, setNetworks] = useState<string[]>(["google_ads"]);
-  const create = useWrite(() => call("POST /offsite-ads/audiences/user-list", {
-    query: { vendor_id: vendor }, body: { name, dsp: networks as Network[] },
-  }), "/offsite-ads");
-  const submit = () => create.mutate(undefined, {
-    onSuccess: (answer) => {
-      made(answer.jobId);
-      close();
-    },
-  });
+  const create = useWrite(
+    () =>
+      call("POST /offsite-ads/audiences/user-list", {
+        query: { vendor_id: vendor },
+        body: { name, dsp: networks as Network[] },
+      }),
+    "/offsite-ads",
+  );
+  const submit = () =>
+    create.mutate(undefined, {
+      onSuccess: (answer) => {
+        made(answer.jobId);
+        close();
+      },
+    });
   return (
-    <FormDialog title="Create an audience" opened close={close} submitLabel="Create audience" busy={create.isPending} error={create.error} submit={submit}>
-      <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
-      <MultiSelect label="Networks" required value={networks} onChange={setNetworks}
-        data={["google_ads", "meta", "tiktok_ads", "snapchat_ads"].map((value) => ({ value, label: wordOf(value) }))} />
-      <Text size="sm" c="dimmed">The job waits for the file with the users, which a program uploads to the address of its answer.</Text>
+    <FormDialog
+      title="Create an audience"
+      opened
+      close={close}
+      submitLabel="Create audience"
+      busy={create.isPending}
+      error={create.error}
+      submit={submit}
+    >
+      <TextInput
+        label="Name"
+        required
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        data-autofocus
+      />
+      <MultiSelect
+        label="Networks"
+        required
+        value={networks}
+        onChange={setNetworks}
+        data={["google_ads", "meta", "tiktok_ads", "snapchat_ads"].map((value) => ({ value, label: wordOf(value) }))}
+      />
+      <Text size="sm" c="dimmed">
+        The job waits for the file with the users, which a program uploads to the address of its answer.
+      </Text>
     </FormDialog>
   );
 }

@@ -17,9 +17,14 @@ export default function Overview() {
   const { session, marketplace, vendorId } = useCurrent();
   const [days, setDays] = useState("30");
   const range = { start_date: dayOf(marketplace.timeZone, 1 - Number(days)), end_date: dayOf(marketplace.timeZone) };
-  const all = useRead("GET /reporting-service/marketplace/daily", { query: { ...range, limit: 100 } }, { enabled: !vendorId, every: 30_000 });
+  const all = useRead(
+    "GET /reporting-service/marketplace/daily",
+    { query: { ...range, limit: 100 } },
+    { enabled: !vendorId, every: 30_000 },
+  );
   const own = useRead(
-    "GET /reporting-service/vendors/{vendor_id}/daily", { path: { vendor_id: vendorId ?? "" }, query: { ...range, limit: 100 } },
+    "GET /reporting-service/vendors/{vendor_id}/daily",
+    { path: { vendor_id: vendorId ?? "" }, query: { ...range, limit: 100 } },
     { enabled: vendorId !== undefined, every: 30_000 },
   );
   const report = vendorId ? own : all;
@@ -27,16 +32,30 @@ export default function Overview() {
     <Page
       title={vendorId ? `Overview of ${vendorId}` : `Overview of ${marketplace.name}`}
       about={session.demo ? "This node shows demo data: a generated market with simulated shoppers." : undefined}
-      actions={(
+      actions={
         <SegmentedControl
-          aria-label="Range" size="xs" value={days} onChange={setDays}
-          data={[{ value: "1", label: "Today" }, { value: "7", label: "7 days" }, { value: "30", label: "30 days" }]}
+          aria-label="Range"
+          size="xs"
+          value={days}
+          onChange={setDays}
+          data={[
+            { value: "1", label: "Today" },
+            { value: "7", label: "7 days" },
+            { value: "30", label: "30 days" },
+          ]}
         />
-      )}
+      }
     >
       {!vendorId && <LiveRates />}
       <Loaded of={report}>
-        {(data) => <Performance rows={rowsOf(data.reports, daysBetween(range.start_date, range.end_date))} completeThrough={data.completeThrough} currency={marketplace} zone={marketplace.timeZone} />}
+        {(data) => (
+          <Performance
+            rows={rowsOf(data.reports, daysBetween(range.start_date, range.end_date))}
+            completeThrough={data.completeThrough}
+            currency={marketplace}
+            zone={marketplace.timeZone}
+          />
+        )}
       </Loaded>
       <Attention />
     </Page>
@@ -53,10 +72,21 @@ interface PerformanceProps {
 function Performance({ rows, completeThrough, currency, zone }: PerformanceProps) {
   const sum = sumOf(rows);
   const times = useMemo(() => rows.map((row) => noonOf(row.name)), [rows]);
-  const lines = useMemo(() => [
-    { label: "Spend", values: rows.map((row) => row.spend), format: (n: number) => formatMoney(Math.round(n), currency) },
-    { label: "Sales", values: rows.map((row) => row.sales), format: (n: number) => formatMoney(Math.round(n), currency) },
-  ], [rows, currency]);
+  const lines = useMemo(
+    () => [
+      {
+        label: "Spend",
+        values: rows.map((row) => row.spend),
+        format: (n: number) => formatMoney(Math.round(n), currency),
+      },
+      {
+        label: "Sales",
+        values: rows.map((row) => row.sales),
+        format: (n: number) => formatMoney(Math.round(n), currency),
+      },
+    ],
+    [rows, currency],
+  );
   if (sum.impressions + sum.clicks + sum.purchases === 0) {
     return (
       <Empty title="No events in this range">
@@ -66,23 +96,30 @@ function Performance({ rows, completeThrough, currency, zone }: PerformanceProps
   }
   return (
     <Stack>
-      <Figures of={[
-        { label: "Spend", value: formatMoney(sum.spend, currency) },
-        { label: "Impressions", value: formatCount(sum.impressions) },
-        {
-          label: "Clicks", value: formatCount(sum.clicks),
-          note: sum.impressions > 0 ? `${formatShare(sum.clicks / sum.impressions, 2)} of impressions` : undefined,
-        },
-        { label: "Purchases", value: formatCount(sum.purchases) },
-        { label: "Sales", value: formatMoney(sum.sales, currency) },
-      ]} />
+      <Figures
+        of={[
+          { label: "Spend", value: formatMoney(sum.spend, currency) },
+          { label: "Impressions", value: formatCount(sum.impressions) },
+          {
+            label: "Clicks",
+            value: formatCount(sum.clicks),
+            note: sum.impressions > 0 ? `${formatShare(sum.clicks / sum.impressions, 2)} of impressions` : undefined,
+          },
+          { label: "Purchases", value: formatCount(sum.purchases) },
+          { label: "Sales", value: formatMoney(sum.sales, currency) },
+        ]}
+      />
       {rows.length > 1 && (
         <Paper withBorder radius="md" p="md">
-          <Title order={2} size="h5" mb="xs">Spend and sales by day</Title>
+          <Title order={2} size="h5" mb="xs">
+            Spend and sales by day
+          </Title>
           <LazyChart label="Spend and sales by day" times={times} lines={lines} timeZone="UTC" />
         </Paper>
       )}
-      <Text size="sm" c="dimmed" component="div">Complete to <Time at={completeThrough} format="full" />, days of {zone}.</Text>
+      <Text size="sm" c="dimmed" component="div">
+        Complete to <Time at={completeThrough} format="full" />, days of {zone}.
+      </Text>
     </Stack>
   );
 }

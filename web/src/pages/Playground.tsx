@@ -1,5 +1,15 @@
 // The playground: a request of a storefront, run without spending anything, with the outcome of every bid.
-import { Alert, Button, Group, JsonInput, NumberInput, SegmentedControl, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import {
+  Alert,
+  Button,
+  Group,
+  JsonInput,
+  NumberInput,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  TextInput,
+} from "@mantine/core";
 import { useState } from "react";
 import { call } from "../api/client";
 import { useWrite } from "../api/query";
@@ -24,7 +34,8 @@ export default function Playground() {
   const sample = useSampleProducts();
   const shown = text ?? JSON.stringify(examples(operation, sample.products)[0]?.body, null, 2);
   const explain = useWrite((body: Record<string, unknown>) =>
-    call("POST /auctions/explain", { query: { operation }, body }));
+    call("POST /auctions/explain", { query: { operation }, body }),
+  );
   const path = operations.find((one) => one.value === operation)?.path ?? "";
 
   const run = () => {
@@ -37,11 +48,13 @@ export default function Playground() {
   return (
     <Page
       title="Playground"
-      about="Runs a request as the storefront would send it and shows why each bid won or lost. It is a dry run: nothing is counted or charged."
+      about="Runs a request and shows why each bid won or lost. Nothing is counted or charged."
     >
       <Group>
         <SegmentedControl
-          aria-label="Operation" data={operations} value={operation}
+          aria-label="Operation"
+          data={operations}
+          value={operation}
           onChange={(value) => {
             setOperation(value as Operation);
             setText(null);
@@ -51,33 +64,55 @@ export default function Playground() {
       </Group>
       <Group gap="xs">
         {examples(operation, sample.products).map((example) => (
-          <Button key={example.name} size="xs" variant="default" onClick={() => setText(JSON.stringify(example.body, null, 2))}>
+          <Button
+            key={example.name}
+            size="xs"
+            variant="default"
+            onClick={() => setText(JSON.stringify(example.body, null, 2))}
+          >
             {example.name}
           </Button>
         ))}
       </Group>
-      {operation === "auctions" && <ListingForm products={sample.products} use={(body) => setText(JSON.stringify(body, null, 2))} />}
+      {operation === "auctions" && (
+        <ListingForm products={sample.products} use={(body) => setText(JSON.stringify(body, null, 2))} />
+      )}
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <JsonInput
-          label={`Body of POST ${path}`} value={shown} onChange={setText} minRows={12} maxRows={24} autosize validationError="This is not JSON"
-          spellCheck={false} styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
+          label={`Body of POST ${path}`}
+          value={shown}
+          onChange={setText}
+          minRows={12}
+          maxRows={24}
+          autosize
+          validationError="This is not JSON"
+          spellCheck={false}
+          styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
         />
         <CopyBlock
           label="The same as a command, which counts and charges"
-          text={`curl -s ${window.location.origin}${path} -H "Authorization: Bearer $AUCTION_KEY" \\\n  -d '${compact(shown)}'`}
+          text={commandOf(path, shown)}
         />
       </SimpleGrid>
-      <Group><Button onClick={run} loading={explain.isPending}>Run and explain</Button></Group>
+      <Group>
+        <Button onClick={run} loading={explain.isPending}>
+          Run and explain
+        </Button>
+      </Group>
       {explain.error && <Failure error={explain.error} />}
       {explain.data && <Inspector explanation={explain.data} currency={marketplace} />}
       {!explain.data && !explain.error && (
         <Alert color="gray" title="An empty result explains itself">
-          Run a request: each bid that could have competed is listed with the first check that it failed and the bid that would have won.
+          Run a request: each bid that could have competed is listed with the first check that it failed and the bid
+          that would have won.
         </Alert>
       )}
     </Page>
   );
 }
+
+const commandOf = (path: string, body: string) =>
+  `curl -s ${window.location.origin}${path} -H "Authorization: Bearer $AUCTION_KEY" \\\n  -d '${compact(body)}'`;
 
 function compact(text: string): string {
   try {
@@ -93,20 +128,44 @@ function ListingForm({ products, use }: { products: string[]; use: (body: unknow
   const [ids, setIds] = useState("");
   const [search, setSearch] = useState("");
   const chosen = ids.split(/[\s,]+/).filter(Boolean);
-  const submit = () => use({
-    auctions: [{
-      type: "listings", slots,
-      ...(search ? { searchQuery: search } : {}),
-      ...(chosen.length > 0 || !search ? { products: { ids: chosen.length > 0 ? chosen : products } } : {}),
-    }],
-  });
+  const submit = () =>
+    use({
+      auctions: [
+        {
+          type: "listings",
+          slots,
+          ...(search ? { searchQuery: search } : {}),
+          ...(chosen.length > 0 || !search ? { products: { ids: chosen.length > 0 ? chosen : products } } : {}),
+        },
+      ],
+    });
   return (
     <Stack gap="xs">
       <Group align="flex-end" gap="sm">
-        <NumberInput label="Slots" value={slots} onChange={(value) => setSlots(Number(value) || 1)} min={1} max={100} w={90} />
-        <TextInput label="Products" placeholder={products.join(", ") || "p1, p2"} value={ids} onChange={(e) => setIds(e.currentTarget.value)} miw={220} />
-        <TextInput label="Search" placeholder="green tea" value={search} onChange={(event) => setSearch(event.currentTarget.value)} />
-        <Button variant="default" onClick={submit}>Fill in</Button>
+        <NumberInput
+          label="Slots"
+          value={slots}
+          onChange={(value) => setSlots(Number(value) || 1)}
+          min={1}
+          max={100}
+          w={90}
+        />
+        <TextInput
+          label="Products"
+          placeholder={products.join(", ") || "p1, p2"}
+          value={ids}
+          onChange={(e) => setIds(e.currentTarget.value)}
+          miw={220}
+        />
+        <TextInput
+          label="Search"
+          placeholder="green tea"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+        <Button variant="default" onClick={submit}>
+          Fill in
+        </Button>
       </Group>
     </Stack>
   );

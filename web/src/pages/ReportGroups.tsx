@@ -34,7 +34,11 @@ async function readAll(by: Grouping, from: string, to: string, signal: AbortSign
   for (let page = 0; page < pagesMax; page++) {
     const answer = await call("GET /reporting-service/interactions", {
       query: {
-        start_date: `${from}T00:00:00Z`, end_date: `${to}T23:59:59Z`, group_by: by, granularity: "daily", limit: 1_000,
+        start_date: `${from}T00:00:00Z`,
+        end_date: `${to}T23:59:59Z`,
+        group_by: by,
+        granularity: "daily",
+        limit: 1_000,
         ...(next ? { next_page: next } : {}),
       },
       signal,
@@ -71,19 +75,48 @@ function Groups({ by, data }: { by: Grouping; data: Read }) {
       )}
       {top.length > 0 && (
         <Paper withBorder radius="md" p="md">
-          <Title order={2} size="h5" mb="sm">Most spend</Title>
-          <Bars of={top.map((row) => ({ key: row.name, name: <Name by={by} id={row.name} />, count: row.spend, text: formatMoney(row.spend, marketplace) }))} />
+          <Title order={2} size="h5" mb="sm">
+            Most spend
+          </Title>
+          <Bars
+            of={top.map((row) => ({
+              key: row.name,
+              name: <Name by={by} id={row.name} />,
+              count: row.spend,
+              text: formatMoney(row.spend, marketplace),
+            }))}
+          />
         </Paper>
       )}
       <Group justify="space-between">
-        <Text size="sm" c="dimmed" component="div">Complete to <Time at={data.completeThrough} format="full" />. Days of UTC.</Text>
-        <Button variant="default" size="xs" onClick={() => download(`report-${by}.csv`, csvOf(data.rows, by, marketplace))}>Download CSV</Button>
+        <Text size="sm" c="dimmed" component="div">
+          Complete to <Time at={data.completeThrough} format="full" />. Days of UTC.
+        </Text>
+        <Button
+          variant="default"
+          size="xs"
+          onClick={() => download(`report-${by}.csv`, csvOf(data.rows, by, marketplace))}
+        >
+          Download CSV
+        </Button>
       </Group>
       <DataTable
-        label={`Report by ${by}`} rows={data.rows.slice(0, shown)} rowKey={(row) => row.name} empty={null} minWidth={820}
-        columns={reportColumns(titles[by], marketplace, (row) => <Name by={by} id={row.name} />)}
+        label={`Report by ${by}`}
+        rows={data.rows.slice(0, shown)}
+        rowKey={(row) => row.name}
+        empty={null}
+        minWidth={820}
+        columns={reportColumns(titles[by], marketplace, (row) => (
+          <Name by={by} id={row.name} />
+        ))}
       />
-      {data.rows.length > shown && <Group><Button variant="default" onClick={() => setShown(shown + pageSize)}>Show more</Button></Group>}
+      {data.rows.length > shown && (
+        <Group>
+          <Button variant="default" onClick={() => setShown(shown + pageSize)}>
+            Show more
+          </Button>
+        </Group>
+      )}
     </Stack>
   );
 }
@@ -91,5 +124,9 @@ function Groups({ by, data }: { by: Grouping; data: Read }) {
 function Name({ by, id }: { by: Grouping; id: string }) {
   const shown = id.length > 20 ? `${id.slice(0, 13)}…` : id;
   if (by === "product" || id === "none") return <span title={id}>{shown}</span>;
-  return <Anchor component={Link} size="sm" title={id} to={`/${by}s/${encodeURIComponent(id)}`}>{shown}</Anchor>;
+  return (
+    <Anchor component={Link} size="sm" title={id} to={`/${by}s/${encodeURIComponent(id)}`}>
+      {shown}
+    </Anchor>
+  );
 }

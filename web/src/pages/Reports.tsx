@@ -18,7 +18,9 @@ import { ReportGroups, type Grouping } from "./ReportGroups";
 import type { Schemas } from "../api/schema";
 
 const presets = [
-  { value: "7", label: "Last 7 days" }, { value: "30", label: "Last 30 days" }, { value: "90", label: "Last 90 days" },
+  { value: "7", label: "Last 7 days" },
+  { value: "30", label: "Last 30 days" },
+  { value: "90", label: "Last 90 days" },
   { value: "own", label: "Own range" },
 ];
 
@@ -37,24 +39,48 @@ export default function Reports() {
   return (
     <Page title="Reports" about={`Days are those of ${zone}. Spend counts at the time of the click or impression.`}>
       <Group align="flex-end" gap="sm">
-        <Select label="Range" data={presets} value={preset} onChange={(value) => setPreset(value ?? "30")} allowDeselect={false} w={150} />
+        <Select
+          label="Range"
+          data={presets}
+          value={preset}
+          onChange={(value) => setPreset(value ?? "30")}
+          allowDeselect={false}
+          w={150}
+        />
         {preset === "own" && (
           <>
             <TextInput label="From" type="date" value={own} onChange={(event) => setOwn(event.currentTarget.value)} />
-            <TextInput label="To" type="date" value={ownEnd} onChange={(event) => setOwnEnd(event.currentTarget.value)} />
+            <TextInput
+              label="To"
+              type="date"
+              value={ownEnd}
+              onChange={(event) => setOwnEnd(event.currentTarget.value)}
+            />
           </>
         )}
         <Select
-          label="Group by" value={grouping} onChange={(value) => setGrouping(value ?? "day")} allowDeselect={false} w={150}
+          label="Group by"
+          value={grouping}
+          onChange={(value) => setGrouping(value ?? "day")}
+          allowDeselect={false}
+          w={150}
           data={[
             { value: "day", label: "Day" },
-            ...(vendorId ? [] : [
-              { value: "campaign", label: "Campaign" }, { value: "product", label: "Product" }, { value: "vendor", label: "Vendor" },
-            ]),
+            ...(vendorId
+              ? []
+              : [
+                  { value: "campaign", label: "Campaign" },
+                  { value: "product", label: "Product" },
+                  { value: "vendor", label: "Vendor" },
+                ]),
           ]}
         />
       </Group>
-      {!valid && <Text c="red" role="alert">The range must have 1 to 366 days; it has {days}.</Text>}
+      {!valid && (
+        <Text c="red" role="alert">
+          The range must have 1 to 366 days; it has {days}.
+        </Text>
+      )}
       {valid && grouping === "day" && <ByDay from={from} to={to} days={days} />}
       {valid && grouping !== "day" && <ReportGroups by={grouping as Grouping} from={from} to={to} />}
     </Page>
@@ -66,12 +92,15 @@ function useDays(from: string, to: string) {
   const query = { start_date: from, end_date: to, limit: 365 };
   const all = useRead("GET /reporting-service/marketplace/daily", { query }, { enabled: !vendorId });
   const own = useRead(
-    "GET /reporting-service/vendors/{vendor_id}/daily", { path: { vendor_id: vendorId ?? "" }, query }, { enabled: vendorId !== undefined },
+    "GET /reporting-service/vendors/{vendor_id}/daily",
+    { path: { vendor_id: vendorId ?? "" }, query },
+    { enabled: vendorId !== undefined },
   );
   return (vendorId ? own : all) as UseQueryResult<Schemas["report.TotalDays"], Error>;
 }
 
-const shifted = (date: string, days: number) => new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
+const shifted = (date: string, days: number) =>
+  new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 
 function ByDay({ from, to, days }: { from: string; to: string; days: number }) {
   const { marketplace } = useCurrent();
@@ -82,8 +111,13 @@ function ByDay({ from, to, days }: { from: string; to: string; days: number }) {
       {(data) => (
         <Days
           rows={rowsOf(data.reports, daysBetween(from, to))}
-          before={before.data ? sumOf(rowsOf(before.data.reports, daysBetween(shifted(from, -days), shifted(from, -1)))) : undefined}
-          completeThrough={data.completeThrough} currency={marketplace}
+          before={
+            before.data
+              ? sumOf(rowsOf(before.data.reports, daysBetween(shifted(from, -days), shifted(from, -1))))
+              : undefined
+          }
+          completeThrough={data.completeThrough}
+          currency={marketplace}
         />
       )}
     </Loaded>
@@ -100,30 +134,62 @@ interface DaysProps {
 function Days({ rows, before, completeThrough, currency }: DaysProps) {
   const total = useMemo(() => sumOf(rows), [rows]);
   const times = useMemo(() => rows.map((row) => noonOf(row.name)), [rows]);
-  const lines = useMemo(() => [
-    { label: "Spend", values: rows.map((row) => row.spend), format: (n: number) => formatMoney(Math.round(n), currency) },
-    { label: "Sales", values: rows.map((row) => row.sales), format: (n: number) => formatMoney(Math.round(n), currency) },
-  ], [rows, currency]);
+  const lines = useMemo(
+    () => [
+      {
+        label: "Spend",
+        values: rows.map((row) => row.spend),
+        format: (n: number) => formatMoney(Math.round(n), currency),
+      },
+      {
+        label: "Sales",
+        values: rows.map((row) => row.sales),
+        format: (n: number) => formatMoney(Math.round(n), currency),
+      },
+    ],
+    [rows, currency],
+  );
   if (total.impressions + total.clicks + total.purchases === 0) {
-    return <Empty title="No events in this range">Choose another range, or look at live auctions to see whether traffic arrives.</Empty>;
+    return (
+      <Empty title="No events in this range">
+        Choose another range, or look at live auctions to see whether traffic arrives.
+      </Empty>
+    );
   }
   const money = (n: number) => formatMoney(n, currency);
   const figure = (label: string, member: Exclude<keyof Row, "name">, format: (n: number) => string) => ({
-    label, value: format(total[member]), note: before && <Change from={before[member]} to={total[member]} format={format} />,
+    label,
+    value: format(total[member]),
+    note: before && <Change from={before[member]} to={total[member]} format={format} />,
   });
   return (
     <Stack>
-      <Figures of={[
-        figure("Spend", "spend", money), figure("Impressions", "impressions", formatCount), figure("Clicks", "clicks", formatCount),
-        figure("Purchases", "purchases", formatCount), figure("Sales", "sales", money),
-      ]} />
-      {rows.length > 1 && <LazyChart label="Spend and sales by day" times={times} lines={lines} timeZone="UTC" height={260} />}
+      <Figures
+        of={[
+          figure("Spend", "spend", money),
+          figure("Impressions", "impressions", formatCount),
+          figure("Clicks", "clicks", formatCount),
+          figure("Purchases", "purchases", formatCount),
+          figure("Sales", "sales", money),
+        ]}
+      />
+      {rows.length > 1 && (
+        <LazyChart label="Spend and sales by day" times={times} lines={lines} timeZone="UTC" height={260} />
+      )}
       <Group justify="space-between">
-        <Text size="sm" c="dimmed" component="div">Complete to <Time at={completeThrough} format="full" />.</Text>
-        <Button variant="default" size="xs" onClick={() => download("report.csv", csvOf(rows, "day", currency))}>Download CSV</Button>
+        <Text size="sm" c="dimmed" component="div">
+          Complete to <Time at={completeThrough} format="full" />.
+        </Text>
+        <Button variant="default" size="xs" onClick={() => download("report.csv", csvOf(rows, "day", currency))}>
+          Download CSV
+        </Button>
       </Group>
       <DataTable
-        label="Days" rows={[...rows].reverse().filter((row) => row.impressions + row.clicks + row.purchases > 0)} rowKey={(row) => row.name} empty={null} columns={reportColumns("Day", currency, (row) => row.name)}
+        label="Days"
+        rows={[...rows].reverse().filter((row) => row.impressions + row.clicks + row.purchases > 0)}
+        rowKey={(row) => row.name}
+        empty={null}
+        columns={reportColumns("Day", currency, (row) => row.name)}
       />
     </Stack>
   );
@@ -132,7 +198,12 @@ function Days({ rows, before, completeThrough, currency }: DaysProps) {
 function Change({ from, to, format }: { from: number; to: number; format: (n: number) => string }) {
   if (from === 0) return <span>nothing in the period before</span>;
   const change = to / from - 1;
-  return <span title={`${format(from)} in the period before`}>{change >= 0 ? "+" : ""}{formatShare(change)} on the period before</span>;
+  return (
+    <span title={`${format(from)} in the period before`}>
+      {change >= 0 ? "+" : ""}
+      {formatShare(change)} on the period before
+    </span>
+  );
 }
 
 export function reportColumns(first: string, currency: Currency, name: (row: Row) => React.ReactNode) {
@@ -140,11 +211,19 @@ export function reportColumns(first: string, currency: Currency, name: (row: Row
     { name: first, cell: name },
     { name: "Impressions", align: "right" as const, cell: (row: Row) => formatCount(row.impressions) },
     { name: "Clicks", align: "right" as const, cell: (row: Row) => formatCount(row.clicks) },
-    { name: "Click rate", align: "right" as const, cell: (row: Row) => (row.impressions > 0 ? formatShare(row.clicks / row.impressions, 2) : "–") },
+    {
+      name: "Click rate",
+      align: "right" as const,
+      cell: (row: Row) => (row.impressions > 0 ? formatShare(row.clicks / row.impressions, 2) : "–"),
+    },
     { name: "Spend", align: "right" as const, cell: (row: Row) => formatMoney(row.spend, currency) },
     { name: "Purchases", align: "right" as const, cell: (row: Row) => formatCount(row.purchases) },
     { name: "Sales", align: "right" as const, cell: (row: Row) => formatMoney(row.sales, currency) },
-    { name: "Return", align: "right" as const, cell: (row: Row) => (row.spend > 0 ? `${(row.sales / row.spend).toFixed(2)} ×` : "–") },
+    {
+      name: "Return",
+      align: "right" as const,
+      cell: (row: Row) => (row.spend > 0 ? `${(row.sales / row.spend).toFixed(2)} ×` : "–"),
+    },
   ];
 }
 
@@ -154,8 +233,12 @@ export function csvOf(rows: Row[], first: string, currency: Currency): string[][
   return [
     [first, "impressions", "clicks", `spend ${code}`, "purchases", `sales ${code}`],
     ...rows.map((row) => [
-      row.name, String(row.impressions), String(row.clicks), amount(row.spend), String(row.purchases), amount(row.sales),
+      row.name,
+      String(row.impressions),
+      String(row.clicks),
+      amount(row.spend),
+      String(row.purchases),
+      amount(row.sales),
     ]),
   ];
 }
-

@@ -1,4 +1,5 @@
-// Settings: those of the marketplace, which can be changed here, and those of the node, which come from its configuration.
+// Settings: those of the marketplace, which can be changed here, and those of the node, which come from its
+// configuration.
 import { Tabs } from "@mantine/core";
 import { useCurrent } from "../api/session";
 import { useAddressState } from "../ui/address";
@@ -16,8 +17,14 @@ export default function Settings() {
           <Tabs.Tab value="marketplace">Marketplace</Tabs.Tab>
           {role === "admin" && <Tabs.Tab value="node">This node</Tabs.Tab>}
         </Tabs.List>
-        <Tabs.Panel value="marketplace" pt="md"><MarketplaceSettings /></Tabs.Panel>
-        {role === "admin" && <Tabs.Panel value="node" pt="md"><NodeSettings /></Tabs.Panel>}
+        <Tabs.Panel value="marketplace" pt="md">
+          <MarketplaceSettings />
+        </Tabs.Panel>
+        {role === "admin" && (
+          <Tabs.Panel value="node" pt="md">
+            <NodeSettings />
+          </Tabs.Panel>
+        )}
       </Tabs>
     </Page>
   );

@@ -3,10 +3,9 @@ import { Alert, Anchor, Button, Group, Paper, Stack, Tabs, Text, Title } from "@
 import { useState } from "react";
 import { Link } from "react-router";
 import { call } from "../api/client";
-import { sumOf } from "../api/counters";
+import { useLive } from "../api/live";
 import { useRead, useWrite } from "../api/query";
 import { useCurrent } from "../api/session";
-import { useCounters } from "../api/useCounters";
 import { CopyBlock } from "../ui/Copy";
 import { CheckIcon } from "../ui/icons";
 import { Page } from "../ui/Page";
@@ -18,49 +17,89 @@ export default function Start() {
   const { session } = useCurrent();
   const sample = useSampleProducts();
   const products = useRead("GET /catalog-search-service/catalogs/products", { query: { limit: 1 } });
-  const counters = useCounters();
-  const auctions = counters.data && sumOf(counters.data, "gavel_auctions_total");
-  const [before, setBefore] = useState<number | null>(null); // Auctions that the node had answered when the key was made.
-  const create = useWrite(() => call("POST /key-service/keys", { body: { kind: "auction", name: "first auction" } }), "/key-service/keys");
-  const received = before !== null && auctions !== undefined && auctions > before;
+  const [received, setReceived] = useState(false);
+  const create = useWrite(
+    () => call("POST /key-service/keys", { body: { kind: "auction", name: "first auction" } }),
+    "/key-service/keys",
+  );
+  // Requests before the key do not count.
+  useLive({ auction: () => setReceived(received || create.data !== undefined) });
   const key = create.data?.key;
   const body = auctionBody(sample.products);
   const empty = products.data?.response.length === 0;
 
   return (
-    <Page title="Send your first auction" about="Three steps from this page to a winner. They can be repeated at any time.">
+    <Page
+      title="Send your first auction"
+      about="Three steps from this page to a winner. They can be repeated at any time."
+    >
       <Step number={1} title="Get an auction key" done={key !== undefined}>
-        {key ? <Text>The key <b>first auction</b> is made. The command below contains it; it is not shown again later.</Text>
-          : <Group><Button onClick={() => create.mutate(undefined, { onSuccess: () => setBefore(auctions ?? 0) })} loading={create.isPending}>Create an auction key</Button></Group>}
+        {key ? (
+          <Text>
+            The key <b>first auction</b> is made. The command below contains it; it is not shown again later.
+          </Text>
+        ) : (
+          <Group>
+            <Button onClick={() => create.mutate(undefined)} loading={create.isPending}>
+              Create an auction key
+            </Button>
+          </Group>
+        )}
         {create.error && <Failure error={create.error} />}
       </Step>
       <Step number={2} title="Run an auction" done={received}>
         {empty && (
           <Alert color="yellow" title="The catalog is empty">
-            The auction will have no winner. Add <Anchor component={Link} to="/catalog">products</Anchor> and
-            a <Anchor component={Link} to="/campaigns">campaign</Anchor>, or start <b>gavel demo</b> for a filled market.
+            The auction will have no winner. Add{" "}
+            <Anchor component={Link} to="/catalog">
+              products
+            </Anchor>{" "}
+            and a{" "}
+            <Anchor component={Link} to="/campaigns">
+              campaign
+            </Anchor>
+            , or start <b>gavel demo</b> for a filled market.
           </Alert>
         )}
         {key ? (
           <Tabs defaultValue="curl">
             <Tabs.List>
-              <Tabs.Tab value="curl">curl</Tabs.Tab><Tabs.Tab value="js">JavaScript</Tabs.Tab><Tabs.Tab value="go">Go</Tabs.Tab>
+              <Tabs.Tab value="curl">curl</Tabs.Tab>
+              <Tabs.Tab value="js">JavaScript</Tabs.Tab>
+              <Tabs.Tab value="go">Go</Tabs.Tab>
             </Tabs.List>
-            <Tabs.Panel value="curl" pt="sm"><CopyBlock label="In a terminal" text={auctionCall(key, sample.products)} /></Tabs.Panel>
-            <Tabs.Panel value="js" pt="sm"><CopyBlock label="In Node.js 20 or newer" text={inJavaScript(key, body)} /></Tabs.Panel>
-            <Tabs.Panel value="go" pt="sm"><CopyBlock label="A Go program" text={inGo(key, body)} /></Tabs.Panel>
+            <Tabs.Panel value="curl" pt="sm">
+              <CopyBlock label="In a terminal" text={auctionCall(key, sample.products)} />
+            </Tabs.Panel>
+            <Tabs.Panel value="js" pt="sm">
+              <CopyBlock label="In Node.js 20 or newer" text={inJavaScript(key, body)} />
+            </Tabs.Panel>
+            <Tabs.Panel value="go" pt="sm">
+              <CopyBlock label="A Go program" text={inGo(key, body)} />
+            </Tabs.Panel>
           </Tabs>
-        ) : <Text c="dimmed">First create the key.</Text>}
+        ) : (
+          <Text c="dimmed">First create the key.</Text>
+        )}
       </Step>
       <Step number={3} title={received ? "The request has arrived" : "Waiting for the request"} done={received}>
-        {received
-          ? (
-            <Alert color="green" role="status" title="The node has answered an auction">
-              See <Anchor component={Link} to="/live">live auctions</Anchor>, or why each bid won or lost in
-              the <Anchor component={Link} to="/playground">playground</Anchor>.
-            </Alert>
-          )
-          : <Text c="dimmed">This turns green as soon as the node answers an auction{session.demo && "; the demo's shoppers count too"}.</Text>}
+        {received ? (
+          <Alert color="green" role="status" title="The node has answered an auction">
+            See{" "}
+            <Anchor component={Link} to="/live">
+              live auctions
+            </Anchor>
+            , or why each bid won or lost in the{" "}
+            <Anchor component={Link} to="/playground">
+              playground
+            </Anchor>
+            .
+          </Alert>
+        ) : (
+          <Text c="dimmed">
+            This turns green as soon as the node answers an auction{session.demo && "; the demo's shoppers count too"}.
+          </Text>
+        )}
       </Step>
     </Page>
   );
@@ -79,7 +118,9 @@ function Step({ number, title, done, children }: StepProps) {
       <Stack>
         <Group gap="sm" wrap="nowrap">
           <span className={done ? "step step-done" : "step"}>{done ? <CheckIcon /> : number}</span>
-          <Title order={2} size="h4">{title}</Title>
+          <Title order={2} size="h4">
+            {title}
+          </Title>
         </Group>
         {children}
       </Stack>
@@ -87,7 +128,10 @@ function Step({ number, title, done, children }: StepProps) {
   );
 }
 
-const inJavaScript = (key: string, body: unknown) => `const response = await fetch("${window.location.origin}/v2/auctions", {
+const inJavaScript = (
+  key: string,
+  body: unknown,
+) => `const response = await fetch("${window.location.origin}/v2/auctions", {
   method: "POST",
   headers: { Authorization: "Bearer ${key}", "Content-Type": "application/json" },
   body: JSON.stringify(${JSON.stringify(body)}),

@@ -19,7 +19,9 @@ type Template = Schemas["resource.Template"];
 
 const paths = "/campaign-service/json-templates";
 const firstSchema = JSON.stringify(
-  { type: "object", required: ["headline"], properties: { headline: { type: "string", maxLength: 80 } } }, null, 2,
+  { type: "object", required: ["headline"], properties: { headline: { type: "string", maxLength: 80 } } },
+  null,
+  2,
 );
 
 export default function Templates() {
@@ -29,29 +31,75 @@ export default function Templates() {
   const [archived, setArchived] = useState(false);
   const [picked, setPicked] = useState<Template | null>(null);
   const [adding, setAdding] = useState(false);
-  const templates = useRead("GET /campaign-service/json-templates", {
-    query: { limit: 25, next_page: cursor.page, search: search || undefined, include_archived: archived },
-  }, { keep: true });
+  const templates = useRead(
+    "GET /campaign-service/json-templates",
+    {
+      query: { limit: 25, next_page: cursor.page, search: search || undefined, include_archived: archived },
+    },
+    { keep: true },
+  );
   const add = canWrite && <Button onClick={() => setAdding(true)}>Create template</Button>;
   return (
-    <Page title="Templates" actions={add} about="What the content of a banner or sponsored brand must contain, as a JSON schema.">
+    <Page
+      title="Templates"
+      actions={add}
+      about="What the content of a banner or sponsored brand must contain, as a JSON schema."
+    >
       <Group align="flex-end">
         <TextInput label="Search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} w={220} />
-        <Switch label="With archived" checked={archived} onChange={(event) => setArchived(event.currentTarget.checked)} mb={8} />
+        <Switch
+          label="With archived"
+          checked={archived}
+          onChange={(event) => setArchived(event.currentTarget.checked)}
+          mb={8}
+        />
       </Group>
       <DataTable
-        label="Templates" rows={templates.data?.jsonTemplates} rowKey={(one) => one.id} error={templates.error} minWidth={700}
-        retry={() => void templates.refetch()} pager={cursor.pager(templates.data?.nextPage)}
-        empty={search ? <Empty title="No template fits the search" /> : <Empty title="There are no templates" action={add}>Placements of sponsored brands need one.</Empty>}
+        label="Templates"
+        rows={templates.data?.jsonTemplates}
+        rowKey={(one) => one.id}
+        error={templates.error}
+        minWidth={700}
+        retry={() => void templates.refetch()}
+        pager={cursor.pager(templates.data?.nextPage)}
+        empty={
+          search ? (
+            <Empty title="No template fits the search" />
+          ) : (
+            <Empty title="There are no templates" action={add}>
+              Placements of sponsored brands need one.
+            </Empty>
+          )
+        }
         columns={[
-          { name: "Template", cell: (one) => <Anchor component="button" type="button" ta="left" onClick={() => setPicked(one)}>{one.name}</Anchor> },
+          {
+            name: "Template",
+            cell: (one) => (
+              <Anchor component="button" type="button" ta="left" onClick={() => setPicked(one)}>
+                {one.name}
+              </Anchor>
+            ),
+          },
           { name: "Format", cell: (one) => one.adFormat.replaceAll("_", " ") },
-          { name: "Description", cell: (one) => <Text size="sm" lineClamp={1}>{one.description}</Text> },
+          {
+            name: "Description",
+            cell: (one) => (
+              <Text size="sm" lineClamp={1}>
+                {one.description}
+              </Text>
+            ),
+          },
           { name: "State", cell: (one) => <State of={one.isArchived ? "archived" : "active"} /> },
           { name: "Changed", cell: (one) => <Time at={one.updatedAt} /> },
         ]}
       />
-      <Modal opened={picked !== null} onClose={() => setPicked(null)} title={picked?.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      <Modal
+        opened={picked !== null}
+        onClose={() => setPicked(null)}
+        title={picked?.name}
+        size="lg"
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
         {picked && <Edit template={picked} close={() => setPicked(null)} />}
       </Modal>
       {adding && <Create close={() => setAdding(false)} />}
@@ -62,7 +110,7 @@ export default function Templates() {
 function parsed(text: string): Record<string, unknown> | undefined {
   try {
     const value = JSON.parse(text) as unknown;
-    return value && typeof value === "object" && !Array.isArray(value) ? value as Record<string, unknown> : undefined;
+    return value && typeof value === "object" && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }
@@ -73,9 +121,15 @@ function Edit({ template, close }: { template: Template; close: () => void }) {
   const [text, setText] = useState(JSON.stringify(template.jsonSchema, null, 2));
   const schema = parsed(text);
   const path = { json_template_id: template.id };
-  const save = useWrite((jsonSchema: Record<string, unknown>) =>
-    call("PATCH /campaign-service/json-templates/{json_template_id}", { path, body: { jsonSchema } }), paths);
-  const archive = useWrite(() => call("POST /campaign-service/json-templates/{json_template_id}/archive", { path }), paths);
+  const save = useWrite(
+    (jsonSchema: Record<string, unknown>) =>
+      call("PATCH /campaign-service/json-templates/{json_template_id}", { path, body: { jsonSchema } }),
+    paths,
+  );
+  const archive = useWrite(
+    () => call("POST /campaign-service/json-templates/{json_template_id}/archive", { path }),
+    paths,
+  );
   const archiveAndClose = async () => {
     await archive.mutateAsync(undefined);
     close();
@@ -86,9 +140,18 @@ function Edit({ template, close }: { template: Template; close: () => void }) {
       {save.error && <Failure error={save.error} />}
       {canWrite && !template.isArchived && (
         <Group>
-          <Button disabled={!schema} loading={save.isPending} onClick={() => schema && save.mutate(schema, { onSuccess: close })}>Save</Button>
+          <Button
+            disabled={!schema}
+            loading={save.isPending}
+            onClick={() => schema && save.mutate(schema, { onSuccess: close })}
+          >
+            Save
+          </Button>
           <ConfirmButton
-            label="Archive" size="sm" title={`Archive ${template.name}?`} run={archiveAndClose}
+            label="Archive"
+            size="sm"
+            title={`Archive ${template.name}?`}
+            run={archiveAndClose}
             question="New campaigns cannot use the template. Those that use it go on."
           />
         </Group>
@@ -101,8 +164,16 @@ function Edit({ template, close }: { template: Template; close: () => void }) {
 function SchemaInput({ text, change, readOnly }: { text: string; change: (text: string) => void; readOnly?: boolean }) {
   return (
     <JsonInput
-      label="JSON schema" autosize minRows={8} maxRows={20} value={text} onChange={change} validationError="This is not JSON" readOnly={readOnly}
-      spellCheck={false} styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
+      label="JSON schema"
+      autosize
+      minRows={8}
+      maxRows={20}
+      value={text}
+      onChange={change}
+      validationError="This is not JSON"
+      readOnly={readOnly}
+      spellCheck={false}
+      styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
     />
   );
 }
@@ -115,19 +186,31 @@ function SchemaForm({ schema }: { schema: Record<string, unknown> }) {
   const content = { ...(exampleOf(schema) as object), ...values };
   return (
     <Stack gap="sm">
-      <Title order={2} size="h5">The form that it makes</Title>
-      {texts.map(([name, member]) => Array.isArray(member.enum)
-        ? (
-          <Select key={name} label={name} required={required.has(name)} data={member.enum.map(String)} value={values[name] ?? null}
-            onChange={(value) => setValues({ ...values, [name]: value ?? "" })} />
+      <Title order={2} size="h5">
+        The form that it makes
+      </Title>
+      {texts.map(([name, member]) =>
+        Array.isArray(member.enum) ? (
+          <Select
+            key={name}
+            label={name}
+            required={required.has(name)}
+            data={member.enum.map(String)}
+            value={values[name] ?? null}
+            onChange={(value) => setValues({ ...values, [name]: value ?? "" })}
+          />
         ) : (
           <TextInput
-            key={name} label={name} required={required.has(name)} value={values[name] ?? ""}
+            key={name}
+            label={name}
+            required={required.has(name)}
+            value={values[name] ?? ""}
             description={typeof member.description === "string" ? member.description : undefined}
             maxLength={typeof member.maxLength === "number" ? member.maxLength : undefined}
             onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
           />
-        ))}
+        ),
+      )}
       <Json label="The content of an ad" value={content} />
     </Stack>
   );
@@ -139,15 +222,47 @@ function Create({ close }: { close: () => void }) {
   const [format, setFormat] = useState("sponsored_brand");
   const [text, setText] = useState(firstSchema);
   const schema = parsed(text);
-  const create = useWrite((jsonSchema: Record<string, unknown>) =>
-    call("POST /campaign-service/json-templates", { body: { name, description, adFormat: format as "banner", jsonSchema } }), paths);
+  const create = useWrite(
+    (jsonSchema: Record<string, unknown>) =>
+      call("POST /campaign-service/json-templates", {
+        body: { name, description, adFormat: format as "banner", jsonSchema },
+      }),
+    paths,
+  );
   return (
-    <FormDialog title="Create a template" size="lg" opened close={close} submitLabel="Create template" busy={create.isPending} error={create.error}
-      submit={() => schema && create.mutate(schema, { onSuccess: close })}>
-      <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
-      <TextInput label="Description" required value={description} onChange={(event) => setDescription(event.currentTarget.value)} />
-      <Select label="Format" value={format} onChange={(value) => setFormat(value ?? format)} allowDeselect={false}
-        data={[{ value: "sponsored_brand", label: "sponsored brand" }, { value: "banner", label: "banner" }]} />
+    <FormDialog
+      title="Create a template"
+      size="lg"
+      opened
+      close={close}
+      submitLabel="Create template"
+      busy={create.isPending}
+      error={create.error}
+      submit={() => schema && create.mutate(schema, { onSuccess: close })}
+    >
+      <TextInput
+        label="Name"
+        required
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        data-autofocus
+      />
+      <TextInput
+        label="Description"
+        required
+        value={description}
+        onChange={(event) => setDescription(event.currentTarget.value)}
+      />
+      <Select
+        label="Format"
+        value={format}
+        onChange={(value) => setFormat(value ?? format)}
+        allowDeselect={false}
+        data={[
+          { value: "sponsored_brand", label: "sponsored brand" },
+          { value: "banner", label: "banner" },
+        ]}
+      />
       <SchemaInput text={text} change={setText} />
     </FormDialog>
   );

@@ -11,7 +11,8 @@ type Body = Schemas["asset.Body"];
 
 async function upload(vendor: string, name: string, file: File) {
   const asset = await call("POST /assets/asset", {
-    query: { vendor_id: vendor }, body: { name, mimetype: file.type as NonNullable<Body["mimetype"]> },
+    query: { vendor_id: vendor },
+    body: { name, mimetype: file.type as NonNullable<Body["mimetype"]> },
   });
   if (!asset.uploadUrl) throw new Error("The node answered without an address for the upload.");
   const address = new URL(asset.uploadUrl, window.location.origin);
@@ -32,13 +33,43 @@ export function UploadAsset({ close }: { close: () => void }) {
   const [file, setFile] = useState<File | null>(null);
   const send = useWrite((chosen: File) => upload(vendor, name || chosen.name, chosen), "/assets");
   return (
-    <FormDialog title="Upload an asset" opened close={close} submitLabel="Upload" busy={send.isPending} error={send.error}
-      submit={() => file && send.mutate(file, { onSuccess: close })}>
-      {!vendorId && <TextInput label="Vendor" required value={vendor} onChange={(e) => setVendor(e.currentTarget.value)} data-autofocus />}
-      <FileInput label="File" required accept={types} value={file} onChange={setFile} placeholder="Choose a file" clearable
-        clearButtonProps={{ "aria-label": "Remove the file" }} />
-      <TextInput label="Name" placeholder={file?.name} value={name} onChange={(event) => setName(event.currentTarget.value)} />
-      <Text size="sm" c="dimmed">After the upload an operator approves the file before ads show it.</Text>
+    <FormDialog
+      title="Upload an asset"
+      opened
+      close={close}
+      submitLabel="Upload"
+      busy={send.isPending}
+      error={send.error}
+      submit={() => file && send.mutate(file, { onSuccess: close })}
+    >
+      {!vendorId && (
+        <TextInput
+          label="Vendor"
+          required
+          value={vendor}
+          onChange={(e) => setVendor(e.currentTarget.value)}
+          data-autofocus
+        />
+      )}
+      <FileInput
+        label="File"
+        required
+        accept={types}
+        value={file}
+        onChange={setFile}
+        placeholder="Choose a file"
+        clearable
+        clearButtonProps={{ "aria-label": "Remove the file" }}
+      />
+      <TextInput
+        label="Name"
+        placeholder={file?.name}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <Text size="sm" c="dimmed">
+        After the upload an operator approves the file before ads show it.
+      </Text>
     </FormDialog>
   );
 }

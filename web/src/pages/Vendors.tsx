@@ -18,7 +18,11 @@ export default function Vendors() {
   const navigate = useNavigate();
   const [adding, setAdding] = useState(false);
   const [search, setSearch] = useState("");
-  const vendors = useRead("GET /catalog-search-service/catalogs/vendors", { query: { limit: 25, next_page: cursor.page } }, { keep: true });
+  const vendors = useRead(
+    "GET /catalog-search-service/catalogs/vendors",
+    { query: { limit: 25, next_page: cursor.page } },
+    { keep: true },
+  );
   const go = (event: FormEvent) => {
     event.preventDefault();
     if (search.trim()) void navigate(`/vendors/${encodeURIComponent(search.trim())}`);
@@ -28,17 +32,46 @@ export default function Vendors() {
     <Page title="Vendors" about="Those who sell and advertise. Each pays from its wallets." actions={add}>
       <form onSubmit={go}>
         <Group align="flex-end" gap="sm">
-          <TextInput label="Open a vendor by its id" value={search} onChange={(event) => setSearch(event.currentTarget.value)} w={220} />
-          <Button type="submit" variant="default">Open</Button>
+          <TextInput
+            label="Open a vendor by its id"
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
+            w={220}
+          />
+          <Button type="submit" variant="default">
+            Open
+          </Button>
         </Group>
       </form>
       <DataTable
-        label="Vendors" rows={vendors.data?.response} rowKey={(one) => one.id} error={vendors.error} retry={() => void vendors.refetch()}
+        label="Vendors"
+        rows={vendors.data?.response}
+        rowKey={(one) => one.id}
+        error={vendors.error}
+        retry={() => void vendors.refetch()}
         pager={cursor.pager(vendors.data?.nextPage)}
-        empty={<Empty title="There are no vendors" action={add}>Campaigns belong to vendors, so this comes first.</Empty>}
+        empty={
+          <Empty title="There are no vendors" action={add}>
+            Campaigns belong to vendors, so this comes first.
+          </Empty>
+        }
         columns={[
-          { name: "Vendor", cell: (one) => <Anchor component={Link} to={`/vendors/${encodeURIComponent(one.id)}`}>{one.name}</Anchor> },
-          { name: "Id", cell: (one) => <Text size="sm" ff="monospace">{one.id}</Text> },
+          {
+            name: "Vendor",
+            cell: (one) => (
+              <Anchor component={Link} to={`/vendors/${encodeURIComponent(one.id)}`}>
+                {one.name}
+              </Anchor>
+            ),
+          },
+          {
+            name: "Id",
+            cell: (one) => (
+              <Text size="sm" ff="monospace">
+                {one.id}
+              </Text>
+            ),
+          },
           { name: "Wallets", align: "right", cell: (one) => <Balance vendor={one.id} /> },
           { name: "Since", cell: (one) => <Time at={one.createdAt} /> },
         ]}
@@ -51,29 +84,46 @@ export default function Vendors() {
 function Balance({ vendor }: { vendor: string }) {
   const { marketplace } = useCurrent();
   const balance = useRead("GET /billing-service/vendors/{vendor_id}/balance", {
-    path: { vendor_id: vendor }, query: { consistency: "local" },
+    path: { vendor_id: vendor },
+    query: { consistency: "local" },
   });
-  if (balance.error) return <Text span inherit c="dimmed">not known</Text>;
+  if (balance.error)
+    return (
+      <Text span inherit c="dimmed">
+        not known
+      </Text>
+    );
   return <>{balance.data ? formatMajor(balance.data.balance, marketplace) : "…"}</>;
 }
 
 function AddVendor({ opened, close }: { opened: boolean; close: () => void }) {
   const [id, setId] = useState("");
   const [name, setName] = useState("");
-  const put = useWrite(() =>
-    call("PUT /catalog-search-service/catalogs/vendors", { body: { vendors: [{ id, name }] } }), "/catalog-search-service");
+  const put = useWrite(
+    () => call("PUT /catalog-search-service/catalogs/vendors", { body: { vendors: [{ id, name }] } }),
+    "/catalog-search-service",
+  );
   const leave = () => {
     put.reset();
     close();
   };
   return (
     <FormDialog
-      title="Add a vendor" opened={opened} close={leave} submitLabel="Add vendor" busy={put.isPending} error={put.error}
+      title="Add a vendor"
+      opened={opened}
+      close={leave}
+      submitLabel="Add vendor"
+      busy={put.isPending}
+      error={put.error}
       submit={() => put.mutate(undefined, { onSuccess: leave })}
     >
       <Stack gap="sm">
         <TextInput
-          label="Id" description="The storefront's own; an existing vendor is renamed" required value={id} data-autofocus
+          label="Id"
+          description="The storefront's own; an existing vendor is renamed"
+          required
+          value={id}
+          data-autofocus
           onChange={(event) => setId(event.currentTarget.value)}
         />
         <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} />

@@ -18,7 +18,14 @@ type Delivery = Schemas["webhook.Delivery"];
 type Channel = Schemas["webhook.Body"]["channel"];
 
 const channels: Channel[] = [
-  "campaign:create", "campaign:update", "campaign:delete", "bid:create", "bid:update", "bid:delete", "asset:status", "job:finish",
+  "campaign:create",
+  "campaign:update",
+  "campaign:delete",
+  "bid:create",
+  "bid:update",
+  "bid:delete",
+  "asset:status",
+  "job:finish",
   "wallet:empty",
 ];
 
@@ -28,34 +35,76 @@ export default function Webhooks() {
   const [adding, setAdding] = useState(false);
   const [picked, setPicked] = useState<Webhook | null>(null);
   const webhooks = useRead("GET /webhooks/webhooks", { query: { limit: 25, next_page: cursor.page } }, { keep: true });
-  const remove = useWrite((id: string) => call("DELETE /webhooks/webhooks/{webhook_id}", { path: { webhook_id: id } }), "/webhooks");
+  const remove = useWrite(
+    (id: string) => call("DELETE /webhooks/webhooks/{webhook_id}", { path: { webhook_id: id } }),
+    "/webhooks",
+  );
   const add = canWrite && <Button onClick={() => setAdding(true)}>Create webhook</Button>;
   return (
-    <Page title="Webhooks" actions={add} about="The node sends changes to these addresses, signed with their secret, and repeats what fails.">
+    <Page
+      title="Webhooks"
+      actions={add}
+      about="The node sends changes to these addresses, signed with their secret, and repeats what fails."
+    >
       <DataTable
-        label="Webhooks" rows={webhooks.data?.webhooks} rowKey={(one) => one.id} error={webhooks.error} minWidth={760}
-        retry={() => void webhooks.refetch()} pager={cursor.pager(webhooks.data?.nextPage)}
-        empty={<Empty title="There are no webhooks" action={add}>Create one to learn of changes without asking again and again.</Empty>}
+        label="Webhooks"
+        rows={webhooks.data?.webhooks}
+        rowKey={(one) => one.id}
+        error={webhooks.error}
+        minWidth={760}
+        retry={() => void webhooks.refetch()}
+        pager={cursor.pager(webhooks.data?.nextPage)}
+        empty={
+          <Empty title="There are no webhooks" action={add}>
+            Create one to learn of changes without asking again and again.
+          </Empty>
+        }
         columns={[
-          { name: "Address", cell: (one) => <Text size="sm" style={{ overflowWrap: "anywhere" }}>{one.url}</Text> },
+          {
+            name: "Address",
+            cell: (one) => (
+              <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+                {one.url}
+              </Text>
+            ),
+          },
           { name: "Channel", cell: (one) => one.channel },
           { name: "Created", cell: (one) => <Time at={one.createdAt} /> },
           {
-            name: "Actions", hidden: true, align: "right",
+            name: "Actions",
+            hidden: true,
+            align: "right",
             cell: (one) => (
               <Group gap="xs" wrap="nowrap" justify="flex-end">
-                <Button size="xs" variant="default" onClick={() => setPicked(one)} aria-label={`Deliveries to ${one.url}`}>Deliveries</Button>
+                <Button
+                  size="xs"
+                  variant="default"
+                  onClick={() => setPicked(one)}
+                  aria-label={`Deliveries to ${one.url}`}
+                >
+                  Deliveries
+                </Button>
                 {canWrite && (
-                  <ConfirmButton label="Delete" subject={one.url} title="Delete the webhook?" run={() => remove.mutateAsync(one.id)}
-                    question={`Nothing more is sent to ${one.url}. Deliveries that wait are dropped.`} />
+                  <ConfirmButton
+                    label="Delete"
+                    subject={one.url}
+                    title="Delete the webhook?"
+                    run={() => remove.mutateAsync(one.id)}
+                    question={`Nothing more is sent to ${one.url}. Deliveries that wait are dropped.`}
+                  />
                 )}
               </Group>
             ),
           },
         ]}
       />
-      <Modal opened={picked !== null} onClose={() => setPicked(null)} size="xl" title={picked ? `Deliveries of ${picked.channel}` : ""}
-        closeButtonProps={{ "aria-label": "Close" }}>
+      <Modal
+        opened={picked !== null}
+        onClose={() => setPicked(null)}
+        size="xl"
+        title={picked ? `Deliveries of ${picked.channel}` : ""}
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
         {picked && <Deliveries webhook={picked} />}
       </Modal>
       {adding && <Create close={() => setAdding(false)} />}
@@ -64,25 +113,47 @@ export default function Webhooks() {
 }
 
 function Deliveries({ webhook }: { webhook: Webhook }) {
-  const deliveries = useRead("GET /webhooks/webhooks/{webhook_id}/deliveries", {
-    path: { webhook_id: webhook.id }, query: { limit: 50 },
-  }, { every: 5_000 });
+  const deliveries = useRead(
+    "GET /webhooks/webhooks/{webhook_id}/deliveries",
+    {
+      path: { webhook_id: webhook.id },
+      query: { limit: 50 },
+    },
+    { every: 5_000 },
+  );
   const [picked, setPicked] = useState<Delivery | null>(null);
   return (
     <Loaded of={deliveries}>
       {(data) => (
         <>
           <DataTable
-            label="Deliveries" rows={data.deliveries} rowKey={(one) => one.id}
-            empty={<Empty title="Nothing has been sent yet">A delivery appears with the next change of the channel.</Empty>}
+            label="Deliveries"
+            rows={data.deliveries}
+            rowKey={(one) => one.id}
+            empty={
+              <Empty title="Nothing has been sent yet">A delivery appears with the next change of the channel.</Empty>
+            }
             columns={[
               { name: "State", cell: (one) => <State of={one.status} /> },
               { name: "Time", cell: (one) => <Time at={one.updatedAt} format="full" /> },
               { name: "Attempts", align: "right", cell: (one) => one.attempts },
-              { name: "Reason", cell: (one) => <Text size="sm" style={{ overflowWrap: "anywhere" }}>{one.reason ?? "–"}</Text> },
               {
-                name: "Body", hidden: true, align: "right",
-                cell: (one) => <Button size="xs" variant="default" onClick={() => setPicked(one)} aria-label={`Body of ${one.id}`}>Body</Button>,
+                name: "Reason",
+                cell: (one) => (
+                  <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+                    {one.reason ?? "–"}
+                  </Text>
+                ),
+              },
+              {
+                name: "Body",
+                hidden: true,
+                align: "right",
+                cell: (one) => (
+                  <Button size="xs" variant="default" onClick={() => setPicked(one)} aria-label={`Body of ${one.id}`}>
+                    Body
+                  </Button>
+                ),
               },
             ]}
           />
@@ -97,17 +168,47 @@ function Create({ close }: { close: () => void }) {
   const [url, setUrl] = useState("");
   const [secret, setSecret] = useState("");
   const [channel, setChannel] = useState<string>("campaign:update");
-  const create = useWrite(() => call("POST /webhooks/webhooks", {
-    body: { url, channel: channel as Channel, ...(secret ? { secret } : {}) },
-  }), "/webhooks");
+  const create = useWrite(
+    () =>
+      call("POST /webhooks/webhooks", {
+        body: { url, channel: channel as Channel, ...(secret ? { secret } : {}) },
+      }),
+    "/webhooks",
+  );
   return (
-    <FormDialog title="Create a webhook" opened close={close} submitLabel="Create webhook" busy={create.isPending} error={create.error}
-      submit={() => create.mutate(undefined, { onSuccess: close })}>
-      <TextInput label="Address" type="url" placeholder="https://shop.example/gavel" required value={url} data-autofocus
-        onChange={(event) => setUrl(event.currentTarget.value)} />
-      <Select label="Channel" data={channels} value={channel} onChange={(value) => setChannel(value ?? channel)} allowDeselect={false} searchable />
-      <PasswordInput label="Secret" description="Signs every delivery; leave it empty to have none" autoComplete="off" value={secret}
-        onChange={(event) => setSecret(event.currentTarget.value)} />
+    <FormDialog
+      title="Create a webhook"
+      opened
+      close={close}
+      submitLabel="Create webhook"
+      busy={create.isPending}
+      error={create.error}
+      submit={() => create.mutate(undefined, { onSuccess: close })}
+    >
+      <TextInput
+        label="Address"
+        type="url"
+        placeholder="https://shop.example/gavel"
+        required
+        value={url}
+        data-autofocus
+        onChange={(event) => setUrl(event.currentTarget.value)}
+      />
+      <Select
+        label="Channel"
+        data={channels}
+        value={channel}
+        onChange={(value) => setChannel(value ?? channel)}
+        allowDeselect={false}
+        searchable
+      />
+      <PasswordInput
+        label="Secret"
+        description="Signs every delivery; leave it empty to have none"
+        autoComplete="off"
+        value={secret}
+        onChange={(event) => setSecret(event.currentTarget.value)}
+      />
     </FormDialog>
   );
 }

@@ -3,7 +3,7 @@
 // cell quotes a value. A text that a spreadsheet would run as a formula gets an apostrophe in front.
 export function cell(value: string): string {
   const safe = /^[=+\-@\t\r]/.test(value) && !/^-?\d+(\.\d+)?$/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll("\"", "\"\"")}"` : safe;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 // download hands the browser a file made of rows.

@@ -14,10 +14,19 @@ const emptyRow = (name: string): Row => ({ name, impressions: 0, clicks: 0, spen
 
 // rowsOf returns a row for every date of a range. The report leaves out days without events.
 export function rowsOf(days: Schemas["report.TotalDay"][], dates: string[]): Row[] {
-  const found = new Map(days.map((day) => [day.date, {
-    name: day.date, impressions: day.impressions.total, clicks: day.clicks.total, spend: day.clicks.adSpent + day.impressions.adSpent,
-    purchases: day.purchases.count, sales: day.purchases.amount,
-  }]));
+  const found = new Map(
+    days.map((day) => [
+      day.date,
+      {
+        name: day.date,
+        impressions: day.impressions.total,
+        clicks: day.clicks.total,
+        spend: day.clicks.adSpent + day.impressions.adSpent,
+        purchases: day.purchases.count,
+        sales: day.purchases.amount,
+      },
+    ]),
+  );
   return dates.map((date) => found.get(date) ?? emptyRow(date));
 }
 
@@ -34,7 +43,10 @@ export function sumOf(rows: Row[], name = ""): Row {
 }
 
 // groupInteractions adds up the rows of the interactions report, which has one for each day and object.
-export function groupInteractions(all: Schemas["report.Interaction"][], by: (one: Schemas["report.Interaction"]) => string): Row[] {
+export function groupInteractions(
+  all: Schemas["report.Interaction"][],
+  by: (one: Schemas["report.Interaction"]) => string,
+): Row[] {
   const rows = new Map<string, Row>();
   for (const one of all) {
     const name = by(one);

@@ -27,17 +27,31 @@ export function CandidateNumbers({ candidate: c, currency }: { candidate: Candid
     ["Predicted click rate", formatShare(c.clickRate, 2)],
     ["Learned factor", decimal(c.learnedQuality)],
     ["Score", decimal(c.score), "bid × quality, comparable within the auction"],
-    ["Had to beat", c.against && `rank ${c.against.rank}, score ${decimal(c.against.score)}, price ${formatMoney(c.against.price, currency)}`],
+    [
+      "Had to beat",
+      c.against &&
+        `rank ${c.against.rank}, score ${decimal(c.against.score)}, price ${formatMoney(c.against.price, currency)}`,
+    ],
   ];
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, md: 4 }} spacing="xs">
-      {numbers.filter(([, value]) => value !== undefined).map(([name, value, note]) => (
-        <Stack key={name} gap={0}>
-          <Text size="xs" c="dimmed">{name}</Text>
-          <Text size="sm" className="figures">{value}</Text>
-          {note && <Text size="xs" c="dimmed">{note}</Text>}
-        </Stack>
-      ))}
+      {numbers
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value, note]) => (
+          <Stack key={name} gap={0}>
+            <Text size="xs" c="dimmed">
+              {name}
+            </Text>
+            <Text size="sm" className="figures">
+              {value}
+            </Text>
+            {note && (
+              <Text size="xs" c="dimmed">
+                {note}
+              </Text>
+            )}
+          </Stack>
+        ))}
     </SimpleGrid>
   );
 }

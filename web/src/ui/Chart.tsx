@@ -20,8 +20,16 @@ interface ChartProps {
   timeZone?: string;
 }
 
-const colours = { light: ["#3b5bdb", "#c2255c", "#2b8a3e", "#e8590c"], dark: ["#91a7ff", "#faa2c1", "#8ce99a", "#ffc078"] };
-const axisWidth = 72;
+const colours = {
+  light: ["#3b5bdb", "#c2255c", "#2b8a3e", "#e8590c"],
+  dark: ["#91a7ff", "#faa2c1", "#8ce99a", "#ffc078"],
+};
+
+// widthOf returns the width of an axis in pixels: its longest label and the space around it.
+function widthOf(labels: string[] | null): number {
+  const longest = Math.max(0, ...(labels ?? []).map((label) => label.length));
+  return longest * 7.5 + 20;
+}
 
 export default function Chart({ label, times, lines, height = 240, timeZone }: ChartProps) {
   const [box, rect] = useResizeObserver<HTMLDivElement>();
@@ -32,7 +40,10 @@ export default function Chart({ label, times, lines, height = 240, timeZone }: C
 
   useEffect(() => {
     if (!target.current || width < 100) return undefined;
-    const axis = { stroke: scheme === "dark" ? "#c9c9c9" : "#495057", grid: { stroke: scheme === "dark" ? "#3b3b3b" : "#e9ecef" } };
+    const axis = {
+      stroke: scheme === "dark" ? "#c9c9c9" : "#495057",
+      grid: { stroke: scheme === "dark" ? "#3b3b3b" : "#e9ecef" },
+    };
     const chart = new uPlot(
       {
         width,
@@ -42,7 +53,9 @@ export default function Chart({ label, times, lines, height = 240, timeZone }: C
         axes: [
           { ...axis, font: `12px ${theme.fontFamily}` },
           {
-            ...axis, font: `12px ${theme.fontFamily}`, size: axisWidth,
+            ...axis,
+            font: `12px ${theme.fontFamily}`,
+            size: (_, ticks) => widthOf(ticks),
             values: (_, ticks) => ticks.map((tick) => lines[0]?.format(tick) ?? String(tick)),
           },
         ],

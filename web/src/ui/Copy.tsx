@@ -7,10 +7,20 @@ export function Identifier({ value, length = 8 }: { value: string; length?: numb
   const shown = value.length > length + 3 ? `${value.slice(0, length)}…` : value;
   return (
     <Group gap={4} wrap="nowrap" display="inline-flex">
-      <Tooltip label={value} disabled={shown === value}><Text span ff="monospace" size="sm">{shown}</Text></Tooltip>
+      <Tooltip label={value} disabled={shown === value}>
+        <Text span ff="monospace" size="sm">
+          {shown}
+        </Text>
+      </Tooltip>
       <CopyButton value={value}>
         {({ copied, copy }) => (
-          <ActionIcon size="sm" variant="subtle" color="gray" aria-label={copied ? "Copied" : `Copy ${value}`} onClick={copy}>
+          <ActionIcon
+            size="sm"
+            variant="subtle"
+            color="gray"
+            aria-label={copied ? "Copied" : `Copy ${value}`}
+            onClick={copy}
+          >
             {copied ? <CheckIcon /> : <CopyIcon />}
           </ActionIcon>
         )}
@@ -23,13 +33,21 @@ export function CopyBlock({ text, label }: { text: string; label: string }) {
   return (
     <Paper withBorder radius="md" p="sm">
       <Group justify="space-between" mb={6}>
-        <Text size="sm" c="dimmed">{label}</Text>
+        <Text size="sm" c="dimmed">
+          {label}
+        </Text>
         <CopyButton value={text}>
-          {({ copied, copy }) => <Button size="compact-xs" variant="default" onClick={copy}>{copied ? "Copied" : "Copy"}</Button>}
+          {({ copied, copy }) => (
+            <Button size="compact-xs" variant="default" onClick={copy}>
+              {copied ? "Copied" : "Copy"}
+            </Button>
+          )}
         </CopyButton>
       </Group>
       <Box tabIndex={0} role="region" aria-label={label} style={{ overflow: "auto", maxHeight: 320 }}>
-        <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>{text}</Code>
+        <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
+          {text}
+        </Code>
       </Box>
     </Paper>
   );

@@ -44,14 +44,24 @@ export function DataTable<T>(p: TableProps<T>) {
               {p.rows.map((row, index) => (
                 <Table.Tr key={p.rowKey(row, index)}>
                   {p.columns.map((column) => (
-                    <Table.Td key={column.name} ta={column.align} className={column.align === "right" ? "figures" : undefined}>
+                    <Table.Td
+                      key={column.name}
+                      ta={column.align}
+                      className={column.align === "right" ? "figures" : undefined}
+                    >
                       {column.cell(row)}
                     </Table.Td>
                   ))}
                 </Table.Tr>
               ))}
               {p.rows.length === 0 && (
-                <Table.Tr><Table.Td colSpan={p.columns.length}><Text c="dimmed" ta="center" py="md">Nothing here.</Text></Table.Td></Table.Tr>
+                <Table.Tr>
+                  <Table.Td colSpan={p.columns.length}>
+                    <Text c="dimmed" ta="center" py="md">
+                      Nothing here.
+                    </Text>
+                  </Table.Td>
+                </Table.Tr>
               )}
             </Table.Tbody>
           </Table>
@@ -74,23 +84,30 @@ export function useCursor(): Cursor {
   return {
     page: way.at(-1),
     reset: () => setWay([]),
-    pager: (next) => (way.length === 0 && !next ? undefined : (
-      <Pager
-        label={`Page ${way.length + 1}`}
-        previous={way.length > 0 ? () => setWay(way.slice(0, -1)) : undefined}
-        next={next ? () => setWay([...way, next]) : undefined}
-      />
-    )),
+    pager: (next) =>
+      way.length === 0 && !next ? undefined : (
+        <Pager
+          label={`Page ${way.length + 1}`}
+          previous={way.length > 0 ? () => setWay(way.slice(0, -1)) : undefined}
+          next={next ? () => setWay([...way, next]) : undefined}
+        />
+      ),
   };
 }
 
 export function Pager({ label, previous, next }: { label: string; previous?: () => void; next?: () => void }) {
   return (
     <Group justify="space-between" mt="sm">
-      <Text size="sm" c="dimmed" role="status">{label}</Text>
+      <Text size="sm" c="dimmed" role="status">
+        {label}
+      </Text>
       <Group gap="xs">
-        <Button size="xs" variant="default" disabled={!previous} onClick={previous}>Previous</Button>
-        <Button size="xs" variant="default" disabled={!next} onClick={next}>Next</Button>
+        <Button size="xs" variant="default" disabled={!previous} onClick={previous}>
+          Previous
+        </Button>
+        <Button size="xs" variant="default" disabled={!next} onClick={next}>
+          Next
+        </Button>
       </Group>
     </Group>
   );

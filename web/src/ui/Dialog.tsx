@@ -22,14 +22,24 @@ export function FormDialog(p: FormDialogProps) {
     p.submit();
   };
   return (
-    <Modal opened={p.opened} onClose={p.close} title={p.title} size={p.size ?? "md"} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal
+      opened={p.opened}
+      onClose={p.close}
+      title={p.title}
+      size={p.size ?? "md"}
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
       <form onSubmit={onSubmit}>
         <Stack gap="md">
           {p.children}
           {p.error && <Failure error={p.error} />}
           <Group justify="flex-end">
-            <Button variant="default" onClick={p.close}>Cancel</Button>
-            <Button type="submit" color={p.danger ? "red.8" : undefined} loading={p.busy}>{p.submitLabel}</Button>
+            <Button variant="default" onClick={p.close}>
+              Cancel
+            </Button>
+            <Button type="submit" color={p.danger ? "red.8" : undefined} loading={p.busy}>
+              {p.submitLabel}
+            </Button>
           </Group>
         </Stack>
       </form>
@@ -59,19 +69,33 @@ export function ConfirmButton({ label, title, question, run, subject, danger = t
   const submit = () => {
     setBusy(true);
     setError(null);
-    run().then(close, (cause: Error) => setError(cause)).finally(() => setBusy(false));
+    run()
+      .then(close, (cause: Error) => setError(cause))
+      .finally(() => setBusy(false));
   };
   return (
     <>
       <Button
-        size={size} variant="default" onClick={() => setOpened(true)} aria-label={subject ? `${label} ${subject}` : undefined}
+        size={size}
+        variant="default"
+        onClick={() => setOpened(true)}
+        aria-label={subject ? `${label} ${subject}` : undefined}
       >
         {label}
       </Button>
       <FormDialog
-        title={title} opened={opened} close={close} submit={submit} submitLabel={label} busy={busy} error={error} danger={danger}
+        title={title}
+        opened={opened}
+        close={close}
+        submit={submit}
+        submitLabel={label}
+        busy={busy}
+        error={error}
+        danger={danger}
       >
-        <Text size="sm" component="div">{question}</Text>
+        <Text size="sm" component="div">
+          {question}
+        </Text>
       </FormDialog>
     </>
   );

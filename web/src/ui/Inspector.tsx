@@ -15,11 +15,23 @@ type Candidate = Schemas["serving.Candidate"];
 
 const shownAtFirst = 20;
 
-export function Inspector({ explanation, currency }: { explanation: Schemas["serving.Explanation"]; currency: Currency }) {
+export function Inspector({
+  explanation,
+  currency,
+}: {
+  explanation: Schemas["serving.Explanation"];
+  currency: Currency;
+}) {
   return (
     <Stack>
       {explanation.auctions.map((auction, i) => (
-        <InspectedAuction key={i} auction={auction} number={i + 1} of={explanation.auctions.length} currency={currency} />
+        <InspectedAuction
+          key={i}
+          auction={auction}
+          number={i + 1}
+          of={explanation.auctions.length}
+          currency={currency}
+        />
       ))}
     </Stack>
   );
@@ -38,22 +50,40 @@ function InspectedAuction({ auction, number, of, currency }: AuctionProps) {
   return (
     <Paper withBorder radius="md" p={{ base: "sm", sm: "lg" }}>
       <Group justify="space-between" mb="md">
-        <Title order={2} size="h4">{of > 1 ? `Auction ${number}: ` : ""}{auction.resultType.replaceAll("_", " ")}</Title>
-        <Text>{auction.winners} of {auction.slots} slots filled, {formatCount(lostCount)} bids lost</Text>
+        <Title order={2} size="h4">
+          {of > 1 ? `Auction ${number}: ` : ""}
+          {auction.resultType.replaceAll("_", " ")}
+        </Title>
+        <Text>
+          {auction.winners} of {auction.slots} slots filled, {formatCount(lostCount)} bids lost
+        </Text>
       </Group>
       <Stack>
-        {auction.notes.map((note) => <Alert key={note} color="yellow" p="xs">{note}</Alert>)}
+        {auction.notes.map((note) => (
+          <Alert key={note} color="yellow" p="xs">
+            {note}
+          </Alert>
+        ))}
         {lost.length > 0 && (
           <Stack gap="xs">
-            <Title order={3} size="h6">Why bids lost</Title>
-            <Bars of={lost.map(([reason, count]) => ({
-              key: reason, count, name: reasonOf(reason).short, text: `${formatCount(count)} · ${formatShare(count / lostCount, 0)}`,
-            }))} />
+            <Title order={3} size="h6">
+              Why bids lost
+            </Title>
+            <Bars
+              of={lost.map(([reason, count]) => ({
+                key: reason,
+                count,
+                name: reasonOf(reason).short,
+                text: `${formatCount(count)} · ${formatShare(count / lostCount)}`,
+              }))}
+            />
           </Stack>
         )}
-        {auction.candidates.length === 0
-          ? <NoCandidates />
-          : <Candidates all={auction.candidates} omitted={auction.omitted} currency={currency} />}
+        {auction.candidates.length === 0 ? (
+          <NoCandidates />
+        ) : (
+          <Candidates all={auction.candidates} omitted={auction.omitted} currency={currency} />
+        )}
       </Stack>
     </Paper>
   );
@@ -61,7 +91,8 @@ function InspectedAuction({ auction, number, of, currency }: AuctionProps) {
 
 const NoCandidates = () => (
   <Alert color="gray" title="No bid matches the request">
-    No campaign bids on these products, categories or words. Check the identifiers that the storefront sends against the catalog.
+    No campaign bids on these products, categories or words. Check the identifiers that the storefront sends against the
+    catalog.
   </Alert>
 );
 
@@ -76,16 +107,30 @@ function Candidates({ all, omitted, currency }: { all: Candidate[]; omitted: num
         <Tabs.List>
           <Tabs.Tab value="all">All {all.length}</Tabs.Tab>
           <Tabs.Tab value="won">Winners</Tabs.Tab>
-          {names.map((reason) => <Tabs.Tab key={reason} value={reason}>{reasonOf(reason).short}</Tabs.Tab>)}
+          {names.map((reason) => (
+            <Tabs.Tab key={reason} value={reason}>
+              {reasonOf(reason).short}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
       </Tabs>
       {listed.slice(0, shown).map((one, i) => (
-        <CandidateRow key={`${one.bidId ?? one.id}-${one.variationID ?? ""}-${i}`} candidate={one} currency={currency} />
+        <CandidateRow
+          key={`${one.bidId ?? one.id}-${one.variationID ?? ""}-${i}`}
+          candidate={one}
+          currency={currency}
+        />
       ))}
       {listed.length > shown && (
-        <Button variant="default" onClick={() => setShown(shown + 50)}>Show more of {formatCount(listed.length)}</Button>
+        <Button variant="default" onClick={() => setShown(shown + 50)}>
+          Show more of {formatCount(listed.length)}
+        </Button>
       )}
-      {omitted > 0 && <Text size="sm" c="dimmed">{formatCount(omitted)} more losers are counted above but not listed.</Text>}
+      {omitted > 0 && (
+        <Text size="sm" c="dimmed">
+          {formatCount(omitted)} more losers are counted above but not listed.
+        </Text>
+      )}
     </Stack>
   );
 }
@@ -100,34 +145,57 @@ function CandidateRow({ candidate, currency }: { candidate: Candidate; currency:
         <Group gap="sm">
           <State of={won ? "won" : "lost"} />
           <Text fw={600}>{won ? `Rank ${candidate.rank}` : text?.short}</Text>
-          <Text size="sm" style={{ overflowWrap: "anywhere" }}>{candidate.type} {candidate.id}</Text>
-          {candidate.campaignId
-            ? <Anchor size="sm" component={Link} to={`/campaigns/${candidate.campaignId}`}>campaign</Anchor>
-            : <Text size="sm" c="dimmed">external demand {candidate.demandSource}</Text>}
+          <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+            {candidate.type} {candidate.id}
+          </Text>
+          {candidate.campaignId ? (
+            <Anchor size="sm" component={Link} to={`/campaigns/${candidate.campaignId}`}>
+              campaign
+            </Anchor>
+          ) : (
+            <Text size="sm" c="dimmed">
+              external demand {candidate.demandSource}
+            </Text>
+          )}
         </Group>
         <Group gap="md">
-          <Text size="sm" className="figures">bid {formatMoney(candidate.bid, currency)}</Text>
+          <Text size="sm" className="figures">
+            bid {formatMoney(candidate.bid, currency)}
+          </Text>
           {won && candidate.price !== undefined && (
-            <Text size="sm" fw={600} className="figures">pays {formatMoney(candidate.price, currency)} {perWhat[candidate.chargeType]}</Text>
+            <Text size="sm" fw={600} className="figures">
+              pays {formatMoney(candidate.price, currency)} {perWhat[candidate.chargeType]}
+            </Text>
           )}
           {candidate.needed !== undefined && (
-            <Text size="sm" fw={600} className="figures">would have won with {formatMoney(candidate.needed, currency)}</Text>
+            <Text size="sm" fw={600} className="figures">
+              would have won with {formatMoney(candidate.needed, currency)}
+            </Text>
           )}
           <Button size="compact-xs" variant="default" onClick={() => setOpened(!opened)} aria-expanded={opened}>
             {opened ? "Less" : "Numbers"}
           </Button>
         </Group>
       </Group>
-      {text && <Text size="sm" c="dimmed" mt={4}>{text.why} {text.help}</Text>}
+      {text && (
+        <Text size="sm" c="dimmed" mt={4}>
+          {text.why} {text.help}
+        </Text>
+      )}
       {opened && (
         <Stack gap="xs" mt="sm">
           <CandidateNumbers candidate={candidate} currency={currency} />
-          {candidate.bidId && <Text size="sm">Bid <Identifier value={candidate.bidId} length={36} /></Text>}
+          {candidate.bidId && (
+            <Text size="sm">
+              Bid <Identifier value={candidate.bidId} length={36} />
+            </Text>
+          )}
         </Stack>
       )}
     </Paper>
   );
 }
 
-// A bid of CPM is for 1,000 impressions, but the price of an explanation is that of the one interaction which is charged.
+// A bid of CPM is for 1,000 impressions, but the price of an explanation is that of the one interaction which is
+// charged.
 const perWhat: Record<string, string> = { CPC: "per click", CPM: "per impression", CPA: "per purchase" };

@@ -18,12 +18,22 @@ export function Page({ title, about, actions, back, children }: PageProps) {
   return (
     <Stack gap="lg" maw={1280} mx="auto">
       <Stack gap={4}>
-        {back && <Anchor component={Link} to={back.to} size="sm">← {back.label}</Anchor>}
+        {back && (
+          <Anchor component={Link} to={back.to} size="sm">
+            ← {back.label}
+          </Anchor>
+        )}
         <Group justify="space-between" align="flex-start" gap="sm">
-          <Title order={1} size="h2" style={{ overflowWrap: "anywhere", minWidth: 0 }}>{title}</Title>
+          <Title order={1} size="h2" style={{ overflowWrap: "anywhere", minWidth: 0 }}>
+            {title}
+          </Title>
           {actions && <Group gap="xs">{actions}</Group>}
         </Group>
-        {about && <Text c="dimmed" maw={760}>{about}</Text>}
+        {about && (
+          <Text c="dimmed" maw={760}>
+            {about}
+          </Text>
+        )}
       </Stack>
       {children}
     </Stack>

@@ -9,9 +9,15 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   return (
     <Alert color="red" title="This did not work" role="alert">
       <Stack gap="xs" align="flex-start">
-        <Text size="sm" style={{ overflowWrap: "anywhere" }}>{message}</Text>
+        <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+          {message}
+        </Text>
         <Group gap="md">
-          {retry && <Button size="xs" variant="default" onClick={retry}>Try again</Button>}
+          {retry && (
+            <Button size="xs" variant="default" onClick={retry}>
+              Try again
+            </Button>
+          )}
           {failure?.docUrl && failure.code && <DocLink code={failure.code} />}
         </Group>
       </Stack>
@@ -21,13 +27,19 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
 
 // DocLink leads to the node's own page about an error code, which needs no internet access.
 function DocLink({ code }: { code: string }) {
-  return <Anchor href={`/docs/errors#${encodeURIComponent(code)}`} target="_blank" size="sm">What {code} means</Anchor>;
+  return (
+    <Anchor href={`/docs/errors#${encodeURIComponent(code)}`} target="_blank" size="sm">
+      What {code} means
+    </Anchor>
+  );
 }
 
 export function Loading({ lines = 5 }: { lines?: number }) {
   return (
     <Stack gap="sm" role="status" aria-label="Loading">
-      {Array.from({ length: lines }, (_, line) => <Skeleton key={line} height={28} />)}
+      {Array.from({ length: lines }, (_, line) => (
+        <Skeleton key={line} height={28} />
+      ))}
     </Stack>
   );
 }
@@ -36,8 +48,14 @@ export function Empty({ title, children, action }: { title: string; children?: R
   return (
     <Paper withBorder p="xl" radius="md">
       <Stack align="center" gap="xs" py="md">
-        <Title order={2} size="h4" ta="center">{title}</Title>
-        {children && <Text c="dimmed" ta="center" maw={520} component="div">{children}</Text>}
+        <Title order={2} size="h4" ta="center">
+          {title}
+        </Title>
+        {children && (
+          <Text c="dimmed" ta="center" maw={520} component="div">
+            {children}
+          </Text>
+        )}
         {action}
       </Stack>
     </Paper>
@@ -51,7 +69,15 @@ interface Answer<T> {
 }
 
 // Loaded shows an answer as soon as it is there, and before it what is the matter.
-export function Loaded<T>({ of, children, lines }: { of: Answer<T>; children: (data: T) => ReactNode; lines?: number }) {
+export function Loaded<T>({
+  of,
+  children,
+  lines,
+}: {
+  of: Answer<T>;
+  children: (data: T) => ReactNode;
+  lines?: number;
+}) {
   if (of.data !== undefined) return children(of.data);
   if (of.error) return <Failure error={of.error} retry={() => void of.refetch()} />;
   return <Loading lines={lines} />;

@@ -1,8 +1,7 @@
 // Example values for a template's placeholders, and their insertion as text.
 
 // escaped makes a text harmless inside markup.
-const escaped = (text: string) =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 // fill replaces {{name}} in markup by the values, as text.
 export function fill(markup: string, values: Record<string, string>): string {

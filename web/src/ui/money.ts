@@ -1,5 +1,5 @@
-// Amounts. The node sends integers in minor units, and explanations also fractions of them. They are moved to major units
-// as text and never computed with as floating-point numbers.
+// Amounts. The node sends integers in minor units, and explanations also fractions of them. They are moved to major
+// units as text and never computed with as floating-point numbers.
 
 export interface Currency {
   currencyCode: string;
@@ -22,7 +22,11 @@ export function major(minor: number | string, exponent: number): string {
 // plain writes a number without an exponent.
 function plain(n: number | string): string {
   const text = String(n);
-  return /e/i.test(text) ? Number(n).toFixed(fractionDigitsMax).replace(/\.?0+$/, "") : text;
+  return /e/i.test(text)
+    ? Number(n)
+        .toFixed(fractionDigitsMax)
+        .replace(/\.?0+$/, "")
+    : text;
 }
 
 // formatMoney formats an amount in minor units with its currency, in the notation of the reader's language.
@@ -36,7 +40,10 @@ export function formatMajor(amount: number | string, currency: Currency): string
   const text = plain(amount) as Intl.StringNumericLiteral;
   try {
     return new Intl.NumberFormat(undefined, {
-      style: "currency", currency: currency.currencyCode, minimumFractionDigits: digits, maximumFractionDigits: Math.max(digits, 4),
+      style: "currency",
+      currency: currency.currencyCode,
+      minimumFractionDigits: digits,
+      maximumFractionDigits: Math.max(digits, 4),
     }).format(text);
   } catch {
     return `${text} ${currency.currencyCode}`; // The code is not one that the browser formats.

@@ -14,10 +14,17 @@ interface TimeProps {
 
 export function Time({ at, format = "minute" }: TimeProps) {
   const time = at ? new Date(at) : null;
-  if (!time || Number.isNaN(time.getTime())) return <Text span c="dimmed" inherit>never</Text>;
+  if (!time || Number.isNaN(time.getTime()))
+    return (
+      <Text span c="dimmed" inherit>
+        never
+      </Text>
+    );
   return (
     <Tooltip label={`${time.toISOString()} (UTC)`}>
-      <time dateTime={time.toISOString()} style={{ whiteSpace: "nowrap" }}>{formats[format].format(time)}</time>
+      <time dateTime={time.toISOString()} style={{ whiteSpace: "nowrap" }}>
+        {formats[format].format(time)}
+      </time>
     </Tooltip>
   );
 }
