@@ -3,6 +3,7 @@ package manage_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +105,57 @@ func TestReportsTellAuctions(t *testing.T) {
 	} {
 		if got := get(path); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", path, got, want)
+		}
+	}
+}
+
+// A sum may be compared with other days; the days are checked like those of the report.
+func TestReportsCompareDays(t *testing.T) {
+	w := managetest.New(t)
+	seller(t, w)
+	rec := call(w, "POST", "/public/v1/campaign-service/campaigns?vendor_id=v", "management",
+		`{"name":"C","campaignType":"manual","bids":[{"target":{"type":"product","id":"p"},"amount":5}]}`)
+	var made struct{ CampaignID string }
+	if err := json.Unmarshal(rec.Body.Bytes(), &made); err != nil || rec.Code != 201 {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	countAuctions(t, w, made.CampaignID, 1, managetest.Start.AddDate(0, 0, -1), 1)
+	countAuctions(t, w, made.CampaignID, 2, managetest.Start, 2)
+	const days = "start_date=2026-03-17&end_date=2026-03-17"
+	for _, subject := range []string{"campaigns/" + made.CampaignID, "vendors/v", "marketplace", "products/p"} {
+		path := "/public/v1/reporting-service/" + subject + "?" + days
+		type numbers struct {
+			StartDate, EndDate string
+			Auctions           *struct{ Won int }
+			Impressions        *struct{ Total int }
+		}
+		var both struct {
+			numbers
+			Comparison *numbers
+		}
+		rec := call(w, "GET", path+"&compare_start_date=2026-03-10&compare_end_date=2026-03-16", "management", "")
+		if err := json.Unmarshal(rec.Body.Bytes(), &both); err != nil || rec.Code != 200 || both.Comparison == nil {
+			t.Fatalf("%s: %d %s", subject, rec.Code, rec.Body)
+		}
+		c := both.Comparison
+		if c.StartDate != "2026-03-10" || c.EndDate != "2026-03-16" || c.Impressions == nil {
+			t.Errorf("%s: %s", subject, rec.Body)
+		}
+		if has := c.Auctions != nil; has != (subject != "products/p") || has && (c.Auctions.Won != 1 || both.Auctions.Won != 2) {
+			t.Errorf("%s: %s", subject, rec.Body)
+		}
+		if rec := call(w, "GET", path, "management", ""); rec.Code != 200 || strings.Contains(rec.Body.String(), "comparison") {
+			t.Errorf("%s alone: %d %s", subject, rec.Code, rec.Body)
+		}
+		for query, parameter := range map[string]string{
+			"&compare_start_date=2026-03-10":                             "compare_end_date",
+			"&compare_end_date=2026-03-10":                               "compare_start_date",
+			"&compare_start_date=2026-03-10&compare_end_date=2026-03-09": "compare_end_date",
+			"&compare_start_date=2025-03-10&compare_end_date=2026-03-11": "compare_end_date",
+		} {
+			if rec := call(w, "GET", path+query, "management", ""); rec.Code != 422 || !strings.Contains(rec.Body.String(), `["query","`+parameter+`"]`) {
+				t.Errorf("%s%s: %d %s", subject, query, rec.Code, rec.Body)
+			}
 		}
 	}
 }

@@ -75,11 +75,11 @@ func (y *tally) sorted() []CounterRow {
 	return rows
 }
 
-// withoutPurchases returns the counters of impressions and clicks alone.
+// withoutPurchases returns the counters of impressions and clicks, and of what they could not be charged, alone.
 func withoutPurchases(c *rollup.Counters) *rollup.Counters {
 	return &rollup.Counters{
 		Impressions: c.Impressions, ChargedImpressions: c.ChargedImpressions, SpentImpressions: c.SpentImpressions,
-		Clicks: c.Clicks, ChargedClicks: c.ChargedClicks, SpentClicks: c.SpentClicks,
+		Clicks: c.Clicks, ChargedClicks: c.ChargedClicks, SpentClicks: c.SpentClicks, Overdelivery: c.Overdelivery,
 	}
 }
 

@@ -44,11 +44,11 @@ type UserBody struct {
 
 // UserPatchBody changes the members that it contains.
 type UserPatchBody struct {
-	Email              *string  `json:"email,omitempty" maxLength:"255" format:"email"`
-	VendorIDs          []string `json:"vendorIds,omitempty" minItems:"1" maxItems:"1000" minLength:"1" maxLength:"255" doc:"Replaces the list."`
-	GivenName          *string  `json:"givenName,omitempty" maxLength:"50"`
-	FamilyName         *string  `json:"familyName,omitempty" maxLength:"50"`
-	LanguagePreference *string  `json:"languagePreference,omitempty" enum:"en,fr,es,pt,ru,ar-AE,de,ko"`
+	Email              *string                   `json:"email,omitempty" maxLength:"255" format:"email"`
+	VendorIDs          []string                  `json:"vendorIds,omitempty" minItems:"1" maxItems:"1000" minLength:"1" maxLength:"255" doc:"Replaces the list."`
+	GivenName          resource.Optional[string] `json:"givenName,omitzero" maxLength:"50" doc:"Null: empty."`
+	FamilyName         resource.Optional[string] `json:"familyName,omitzero" maxLength:"50" doc:"Null: empty."`
+	LanguagePreference resource.Optional[string] `json:"languagePreference,omitzero" enum:"en,fr,es,pt,ru,ar-AE,de,ko" doc:"Null: en."`
 }
 
 // User is a user in answers.
@@ -104,21 +104,20 @@ func patchUser(ctx context.Context, in *userPatchInput) (*userOutput, error) {
 		return nil, err
 	}
 	b := &in.Body
+	if b.LanguagePreference.Null {
+		b.LanguagePreference.Value = "en"
+	}
 	return userAnswer(resource.Tenant(ctx).ChangeUser(ctx, resource.ParseUUID(in.UserID), func(u *store.User) {
-		setUser(&u.Email, b.Email)
-		setUser(&u.GivenName, b.GivenName)
-		setUser(&u.FamilyName, b.FamilyName)
-		setUser(&u.Language, b.LanguagePreference)
+		if b.Email != nil {
+			u.Email = *b.Email
+		}
+		b.GivenName.Apply(&u.GivenName)
+		b.FamilyName.Apply(&u.FamilyName)
+		b.LanguagePreference.Apply(&u.Language)
 		if vendors != nil {
 			u.VendorIDs = vendors
 		}
 	}))
-}
-
-func setUser(to, from *string) {
-	if from != nil {
-		*to = *from
-	}
 }
 
 func removeUser(ctx context.Context, in *OneUser) (*struct{}, error) {

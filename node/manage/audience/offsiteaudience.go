@@ -68,7 +68,8 @@ type (
 		Body     OffsiteAudienceBody
 	}
 	replaceInput struct {
-		ID   string `path:"audience_id" format:"uuid"`
+		ID string `path:"audience_id" format:"uuid"`
+		resource.Owned
 		Body OffsiteReplaceBody
 	}
 	offsiteListInput struct {
@@ -113,6 +114,18 @@ func (s *OffsiteService) waiting(ctx context.Context, job *store.Job) OffsiteWai
 	return OffsiteWaiting{job.ID.String(), s.PublicURL + path + "?policy=" + policy + "&signature=" + signature}
 }
 
+// CheckOwner refuses a request that names another vendor than the audience's.
+func (in *replaceInput) CheckOwner(ctx context.Context) error {
+	if in.VendorID == "" {
+		return nil
+	}
+	x, err := resource.Tenant(ctx).Audience(ctx, resource.ParseUUID(in.ID))
+	if err != nil {
+		return nil //nolint:nilerr // The operation finds the same error and answers it.
+	}
+	return resource.SameVendor(in.VendorID, x.VendorID)
+}
+
 func (s *OffsiteService) replaceAudience(ctx context.Context, in *replaceInput) (*waitingOutput, error) {
 	job := newListJob(ctx, store.JobAudienceReplace)
 	_, err := resource.Tenant(ctx).ReplaceAudience(ctx, resource.ParseUUID(in.ID), job, func(x *store.Audience) {
@@ -131,6 +144,11 @@ func (s *OffsiteService) replaceAudience(ctx context.Context, in *replaceInput) 
 
 func (s *OffsiteService) listAudiences(ctx context.Context, in *offsiteListInput) (*offsiteListOutput, error) {
 	st := resource.Tenant(ctx)
+	if in.VendorID != "" {
+		if err := knownVendor(ctx, in.VendorID); err != nil {
+			return nil, err
+		}
+	}
 	keep := func(x *store.Audience) bool {
 		return (in.VendorID == "" || x.VendorID == in.VendorID) && (in.DSP == "" || slices.Contains(x.Networks, in.DSP))
 	}

@@ -32,11 +32,10 @@ type OffsiteReportBody struct {
 
 type (
 	jobInput struct {
-		ID       string `path:"job_id" format:"uuid"`
-		VendorID string `query:"vendor_id" maxLength:"255" doc:"If given, a job of another vendor is answered with 404."`
+		OneJob
 	}
 	reportInput struct {
-		ID   string `path:"job_id" format:"uuid"`
+		OneJob
 		Body OffsiteReportBody
 	}
 	jobOutput struct{ Body OffsiteJob }
@@ -44,13 +43,28 @@ type (
 
 const resultMax = 8 << 10 // BOUND: bytes of a result, which is stored for 30 days.
 
+// OneJob names a job.
+type OneJob struct {
+	ID string `path:"job_id" format:"uuid"`
+	resource.Owned
+}
+
+// CheckOwner refuses a request that names another vendor than the job's.
+func (in *OneJob) CheckOwner(ctx context.Context) error {
+	if in.VendorID == "" {
+		return nil
+	}
+	x, err := resource.Tenant(ctx).Job(ctx, resource.ParseUUID(in.ID))
+	if err != nil {
+		return nil //nolint:nilerr // The operation finds the same error and answers it.
+	}
+	return resource.SameVendor(in.VendorID, x.VendorID)
+}
+
 func getJob(ctx context.Context, in *jobInput) (*jobOutput, error) {
 	x, err := resource.Tenant(ctx).Job(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
 		return nil, resource.ErrorOf(err)
-	}
-	if err := resource.SameVendor(in.VendorID, x.VendorID); err != nil {
-		return nil, err
 	}
 	return jobOf(&x), nil
 }

@@ -96,7 +96,7 @@ func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done
 			found = append(found, unknownProduct(i))
 		case err != nil:
 			return nil, resource.ErrorOf(err)
-		case len(patch.Metadata) > metadataLen:
+		case len(patch.Metadata.Value) > metadataLen:
 			found = append(found, metadataTooLong("products", i))
 		default:
 			all[i] = patch.command()

@@ -43,27 +43,30 @@ type Product struct {
 	UpdatedAt resource.Time `json:"updatedAt"`
 }
 
-// ProductPatch changes the members that it contains, of the product with its id.
+// ProductPatch changes the members that it contains, of the product with its id. A null removes a member that a product may be
+// without.
 type ProductPatch struct {
-	ID           string            `json:"id" minLength:"1" maxLength:"255"`
-	Name         *string           `json:"name,omitempty" minLength:"1" maxLength:"255"`
-	Vendors      []string          `json:"vendors,omitempty" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255"`
-	Categories   []string          `json:"categories,omitempty" maxItems:"50" minLength:"1" maxLength:"255"`
-	Description  *string           `json:"description,omitempty" maxLength:"5000"`
-	Brand        *Brand            `json:"brand,omitempty"`
-	ImageURL     *string           `json:"imageURL,omitempty" maxLength:"2083"`
-	Price        *resource.Decimal `json:"price,omitempty" minimum:"0" maximum:"1000000000000"`
-	Active       *bool             `json:"active,omitempty"`
-	EAN          *string           `json:"ean,omitempty" pattern:"^[0-9]{1,14}$"`
-	QualityScore *resource.Decimal `json:"quality_score,omitempty" minimum:"0" maximum:"1"`
-	Metadata     resource.Object   `json:"metadata,omitempty"`
-	GlobalID     *string           `json:"globalId,omitempty" maxLength:"255"`
+	ID           string                              `json:"id" minLength:"1" maxLength:"255"`
+	Name         *string                             `json:"name,omitempty" minLength:"1" maxLength:"255"`
+	Vendors      []string                            `json:"vendors,omitempty" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255"`
+	Categories   []string                            `json:"categories,omitempty" maxItems:"50" minLength:"1" maxLength:"255"`
+	Description  resource.Optional[string]           `json:"description,omitzero" maxLength:"5000" doc:"Null: none."`
+	Brand        resource.Optional[Brand]            `json:"brand,omitzero" doc:"Null: none."`
+	ImageURL     resource.Optional[string]           `json:"imageURL,omitzero" maxLength:"2083" doc:"Null: none."`
+	Price        resource.Optional[resource.Decimal] `json:"price,omitzero" minimum:"0" maximum:"1000000000000" doc:"Major units. Null: unknown."`
+	Active       *bool                               `json:"active,omitempty"`
+	EAN          resource.Optional[string]           `json:"ean,omitzero" pattern:"^[0-9]{1,14}$" doc:"Null: none."`
+	QualityScore resource.Optional[resource.Decimal] `json:"quality_score,omitzero" minimum:"0" maximum:"1" doc:"Null: none, which counts as 1."`
+	Metadata     resource.Optional[resource.Object]  `json:"metadata,omitzero" doc:"At most 8 KiB. Null: none."`
+	GlobalID     resource.Optional[string]           `json:"globalId,omitzero" maxLength:"255" doc:"Null: none."`
 }
 
 // command converts the change to a command. The values are those that a whole product with these members would have, and the
 // members of its document are written as product writes them.
 func (p *ProductPatch) command() command.ProductPatch {
-	whole := ProductBody{Active: p.Active, Price: p.Price, QualityScore: p.QualityScore, Brand: p.Brand, Metadata: p.Metadata}
+	whole := ProductBody{
+		Active: p.Active, Price: p.Price.Pointer(), QualityScore: p.QualityScore.Pointer(), Brand: p.Brand.Pointer(), Metadata: p.Metadata.Value,
+	}
 	x := whole.product()
 	c := command.ProductPatch{ID: p.ID, Name: p.Name, Active: p.Active}
 	if p.Vendors != nil {
@@ -72,31 +75,43 @@ func (p *ProductPatch) command() command.ProductPatch {
 	if p.Categories != nil {
 		c.Categories = &p.Categories
 	}
-	if p.Brand != nil {
+	if p.Brand.Set {
 		c.Brand = &x.Brand
 	}
-	if p.Price != nil {
+	if p.Price.Set {
 		c.Price = &x.Price
 	}
-	if p.QualityScore != nil {
+	if p.QualityScore.Set {
 		c.Quality = &x.Quality
 	}
-	if p.Metadata != nil {
+	if p.Metadata.Set {
 		c.Attributes, c.Promotions = &x.Attributes, &x.Promotions
-		write(&c, "metadata", &p.Metadata)
 	}
+	writeOptional(&c, "metadata", &p.Metadata)
 	write(&c, "name", p.Name)
 	write(&c, "vendors", c.Vendors)
 	write(&c, "categories", c.Categories)
-	write(&c, "description", p.Description)
-	write(&c, "brand", p.Brand)
-	write(&c, "imageURL", p.ImageURL)
-	write(&c, "price", whole.Price)
+	writeOptional(&c, "description", &p.Description)
+	writeOptional(&c, "brand", &p.Brand)
+	writeOptional(&c, "imageURL", &p.ImageURL)
+	if whole.Price != nil {
+		p.Price.Value = *whole.Price // As auctions use it.
+	}
+	writeOptional(&c, "price", &p.Price)
 	write(&c, "active", p.Active)
-	write(&c, "ean", p.EAN)
-	write(&c, "quality_score", p.QualityScore)
-	write(&c, "globalId", p.GlobalID)
+	writeOptional(&c, "ean", &p.EAN)
+	writeOptional(&c, "quality_score", &p.QualityScore)
+	writeOptional(&c, "globalId", &p.GlobalID)
 	return c
+}
+
+// writeOptional adds a member of the document to a change, unless it is absent. A null in the document is a product without
+// the member.
+func writeOptional[T any](c *command.ProductPatch, name string, value *resource.Optional[T]) {
+	if value.Set && value.Null {
+		c.Document = append(c.Document, document.Member{Name: name, Value: []byte("null")})
+	}
+	write(c, name, value.Pointer())
 }
 
 // write adds a member of the document to a change, unless the value is nil.
@@ -153,6 +168,9 @@ func bodyOf(p *market.Product) ProductBody {
 	if len(p.Document) > 0 {
 		if err := json.Unmarshal(p.Document, &b); err != nil {
 			panic("stored product " + p.ID + " is not JSON: " + err.Error())
+		}
+		if string(b.Metadata) == "null" { // A change removed it.
+			b.Metadata = nil
 		}
 	}
 	if b.Vendors == nil {

@@ -81,6 +81,11 @@ func (s *AssetService) create(ctx context.Context, in *assetCreateInput) (*asset
 
 func (s *AssetService) list(ctx context.Context, in *assetListInput) (*assetListOutput, error) {
 	st := resource.Tenant(ctx)
+	if in.VendorID != "" {
+		if _, err := st.Vendor(ctx, in.VendorID); err != nil {
+			return nil, resource.VendorErrorOf(err)
+		}
+	}
 	keep := func(x *store.Asset) bool {
 		return (in.VendorID == "" || x.VendorID == in.VendorID) &&
 			(in.Brand == "" || slices.Contains(x.Brands, in.Brand)) &&

@@ -99,6 +99,7 @@ type Numbers struct {
 type Report struct {
 	Numbers
 	Auctions        *Auctions     `json:"auctions" doc:"Auctions that the campaign has won and lost. Nodes report them every 10 seconds."`
+	Comparison      *Comparison   `json:"comparison,omitempty" doc:"The numbers of the days from compare_start_date to compare_end_date."`
 	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted."`
 }
 
@@ -148,6 +149,12 @@ func (in *DatesInput) CheckOwner(ctx context.Context) error {
 	return in.CheckCampaign(ctx, in.CampaignID)
 }
 
+// SumInput adds the days to compare with.
+type SumInput struct {
+	DatesInput
+	CompareInput
+}
+
 // Paging selects a page.
 type Paging struct {
 	Limit    int    `query:"limit" minimum:"0" maximum:"365" default:"100"`
@@ -184,29 +191,46 @@ func (in *PagedInput) cursors(ctx context.Context, operation string) resource.Cu
 	return resource.CursorsFor(ctx, resource.Tenant(ctx).CursorKey(), operation, in.CampaignID, in.StartDate, in.EndDate)
 }
 
-func sum(ctx context.Context, in *DatesInput) (*sumOutput, error) {
+func sum(ctx context.Context, in *SumInput) (*sumOutput, error) {
+	if _, _, err := in.otherDays(); err != nil {
+		return nil, err
+	}
 	d, campaign, through, err := in.open(ctx)
 	if err != nil {
 		return nil, err
 	}
+	read := func(ctx context.Context, d store.Dates) (Comparison, error) {
+		return campaignSum(ctx, campaign, d, in.PurchaseCountByProduct)
+	}
+	own, err := read(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	other, err := in.compare(ctx, read)
+	if err != nil {
+		return nil, err
+	}
+	return &sumOutput{Report{Numbers: own.Numbers, Auctions: own.Auctions, Comparison: other, CompleteThrough: through}}, nil
+}
+
+// campaignSum sums a campaign's numbers over days.
+func campaignSum(ctx context.Context, campaign ids.UUID, d store.Dates, byProduct bool) (sum Comparison, err error) {
 	st := resource.Tenant(ctx)
 	c, err := st.CampaignReport(ctx, campaign, d)
 	if err != nil {
-		return nil, resource.ErrorOf(err)
+		return sum, resource.ErrorOf(err)
 	}
-	n := numbersOf(&c, st.Settings().CurrencyExponent)
-	if in.PurchaseCountByProduct {
+	sum.Numbers = numbersOf(&c, st.Settings().CurrencyExponent)
+	if byProduct {
 		rows, err := st.CampaignProducts(ctx, campaign, d)
 		if err != nil {
-			return nil, resource.ErrorOf(err)
+			return sum, resource.ErrorOf(err)
 		}
-		n.Purchases.count(rows)
+		sum.Purchases.count(rows)
 	}
 	auctions, err := st.CampaignAuctions(ctx, campaign, d)
-	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return &sumOutput{Report{Numbers: n, Auctions: auctionsOf(&auctions), CompleteThrough: through}}, nil
+	sum.Auctions = auctionsOf(&auctions)
+	return sum, resource.ErrorOf(err)
 }
 
 func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {

@@ -14,6 +14,7 @@ type Total struct {
 	Numbers
 	Pageviews       *int64        `json:"pageviews,omitempty" doc:"Views of pages of the storefront; of the marketplace only, because a view names no product and no vendor."`
 	Auctions        *Auctions     `json:"auctions,omitempty" doc:"Auctions that the campaigns of the vendor or of the marketplace have won and lost, each counted once for each campaign; not of products. Nodes report them every 10 seconds."`
+	Comparison      *Comparison   `json:"comparison,omitempty" doc:"The numbers of the days from compare_start_date to compare_end_date."`
 	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted."`
 }
 
@@ -50,6 +51,12 @@ type subject interface {
 	numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error)
 }
 
+type comparedSubject interface {
+	subject
+	otherDays() (d store.Dates, asked bool, err error)
+	compare(ctx context.Context, read func(ctx context.Context, d store.Dates) (Comparison, error)) (*Comparison, error)
+}
+
 type pagedSubject interface {
 	subject
 	paging() Paging
@@ -69,6 +76,24 @@ type VendorInput struct {
 
 // MarketplaceInput selects the days.
 type MarketplaceInput struct{ DaysInput }
+
+// ProductSumInput adds the days to compare with.
+type ProductSumInput struct {
+	ProductInput
+	CompareInput
+}
+
+// VendorSumInput adds the days to compare with.
+type VendorSumInput struct {
+	VendorInput
+	CompareInput
+}
+
+// MarketplaceSumInput adds the days to compare with.
+type MarketplaceSumInput struct {
+	MarketplaceInput
+	CompareInput
+}
 
 // ProductDaysInput adds the paging.
 type ProductDaysInput struct {
@@ -95,11 +120,11 @@ func registerSubjects(api huma.API) {
 		marketplace = "All events of the marketplace, with and without a campaign"
 		perDay      = ", by day, oldest first; days without any are left out."
 	)
-	add(api, "getProductReport", service+"/products/{product_id}", product+", summed over days.", total[ProductInput])
+	add(api, "getProductReport", service+"/products/{product_id}", product+", summed over days.", total[ProductSumInput])
 	add(api, "getProductDailyReport", service+"/products/{product_id}/daily", product+perDay, totalDays[ProductDaysInput])
-	add(api, "getVendorReport", service+"/vendors/{vendor_id}", vendor+", summed over days.", total[VendorInput])
+	add(api, "getVendorReport", service+"/vendors/{vendor_id}", vendor+", summed over days.", total[VendorSumInput])
 	add(api, "getVendorDailyReport", service+"/vendors/{vendor_id}/daily", vendor+perDay, totalDays[VendorDaysInput])
-	add(api, "getMarketplaceReport", service+"/marketplace", marketplace+", summed over days.", total[MarketplaceInput])
+	add(api, "getMarketplaceReport", service+"/marketplace", marketplace+", summed over days.", total[MarketplaceSumInput])
 	add(api, "getMarketplaceDailyReport", service+"/marketplace/daily", marketplace+perDay, totalDays[MarketplaceDaysInput])
 }
 
@@ -145,23 +170,41 @@ func (p *Paging) paging() Paging { return *p }
 // total serves a sum. It reads completeThrough before the numbers, so that it never promises too much.
 func total[I any, P interface {
 	*I
-	subject
+	comparedSubject
 }](ctx context.Context, input *I) (*totalOutput, error) {
 	in, st := P(input), resource.Tenant(ctx)
 	d, err := in.dates()
 	if err != nil {
 		return nil, err
 	}
+	if _, _, err := in.otherDays(); err != nil {
+		return nil, err
+	}
 	through := resource.Time(st.CompleteThrough().UnixMilli())
-	rows, err := in.numbers(ctx, st, d, false)
+	read := func(ctx context.Context, d store.Dates) (Comparison, error) { return totalSum(ctx, in, d) }
+	own, err := read(ctx, d)
 	if err != nil {
 		return nil, err
+	}
+	other, err := in.compare(ctx, read)
+	if err != nil {
+		return nil, err
+	}
+	return &totalOutput{Total{own.Numbers, own.Pageviews, own.Auctions, other, through}}, nil
+}
+
+// totalSum sums the numbers of a subject over days.
+func totalSum(ctx context.Context, in subject, d store.Dates) (Comparison, error) {
+	st := resource.Tenant(ctx)
+	rows, err := in.numbers(ctx, st, d, false)
+	if err != nil {
+		return Comparison{}, err
 	}
 	sum := store.CounterRow{Sold: map[string]int64{}}
 	if len(rows) > 0 {
 		sum = rows[0]
 	}
-	return &totalOutput{Total{totalOf(in, &sum, st.Settings().CurrencyExponent), in.views(&sum), in.auctions(&sum), through}}, nil
+	return Comparison{Numbers: totalOf(in, &sum, st.Settings().CurrencyExponent), Pageviews: in.views(&sum), Auctions: in.auctions(&sum)}, nil
 }
 
 // totalDays serves a page of days.
