@@ -36,7 +36,10 @@ func (r *release) fillRoot(root, binary, pages string) error {
 	if err != nil {
 		return err
 	}
-	files = append(files, archivedFile{"gavel.service", "configs/systemd/gavel.service"}, archivedFile{"gavel.yaml", "configs/packaging/gavel.yaml"})
+	files = append(files, archivedFile{"gavel.yaml", "configs/packaging/gavel.yaml"})
+	for _, unit := range []string{"gavel.service", "gavel-backup.service", "gavel-backup.timer"} {
+		files = append(files, archivedFile{unit, "configs/systemd/" + unit})
+	}
 	for _, f := range files {
 		text, err := os.ReadFile(f.source)
 		if err != nil {
@@ -46,8 +49,8 @@ func (r *release) fillRoot(root, binary, pages string) error {
 		switch {
 		case f.name == "gavel":
 			name = "usr/bin/gavel"
-		case f.name == "gavel.service":
-			name = "usr/lib/systemd/system/gavel.service"
+		case strings.HasPrefix(f.source, "configs/systemd/") && !strings.Contains(f.name, "/"):
+			name = "usr/lib/systemd/system/" + f.name
 		case f.name == "gavel.yaml":
 			name = "etc/gavel/gavel.yaml"
 		case f.name == "LICENSE":
