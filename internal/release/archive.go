@@ -20,7 +20,10 @@ type archivedFile struct{ name, source string }
 // archived lists what an archive holds, in order: the binary, the documents, and the example configurations.
 func archived(binary, pages string) ([]archivedFile, error) {
 	files := []archivedFile{
-		{"gavel", binary}, {"LICENSE", "LICENSE"}, {"README.md", "README.md"}, {"CHANGELOG.md", "CHANGELOG.md"},
+		{"gavel", binary},
+		{"LICENSE", "LICENSE"},
+		{"README.md", "README.md"},
+		{"CHANGELOG.md", "CHANGELOG.md"},
 		{"RUNBOOK.md", filepath.Join("node", "operator", "RUNBOOK.md")},
 	}
 	for prefix, dir := range map[string]string{"share/": pages, "configs/": "configs"} {

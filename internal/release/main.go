@@ -98,7 +98,7 @@ func describe(out string) (*release, error) {
 	if found := tagged.FindStringSubmatch(r.name); found != nil {
 		r.version = found[1]
 	}
-	return r, os.MkdirAll(out, 0o755) //nolint:gosec // What is published is for everybody.
+	return r, os.MkdirAll(out, 0o755)
 }
 
 // documents writes the manual pages and completions, which are the same for all targets, and returns their directory.
@@ -176,10 +176,10 @@ func output(name string, args ...string) (string, error) {
 
 // write writes a file and creates its directory.
 func write(file string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // What is published is for everybody.
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(file, text, 0o644) //nolint:gosec // As above.
+	return os.WriteFile(file, text, 0o644)
 }
 
 // published returns the names of the files in the output directory, sorted.

@@ -155,7 +155,7 @@ func TestDashboards(t *testing.T) {
 		}
 		name, want := filepath.Join("../../configs/grafana", d.file+".json"), dashboard(t, "gavel-"+d.file, d.title, d.rows)
 		if *rewrite {
-			if err := os.WriteFile(name, want, 0o644); err != nil { //nolint:gosec // It is published.
+			if err := os.WriteFile(name, want, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
