@@ -32,6 +32,8 @@ SCENARIO         := mixed
 MINUTES          := 3
 NODES            := 3
 SEED             :=
+DIST             := dist
+TARGETS          := linux/amd64,linux/arm64,darwin/amd64,darwin/arm64
 ARGS             :=
 
 .PHONY: help
@@ -41,6 +43,10 @@ help: ## Print this list.
 .PHONY: build
 build: ## Build bin/gavel: static, reproducible, stamped with version and commit.
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/gavel ./node
+
+.PHONY: release
+release: ## Build archives, .deb, .rpm, lists of modules and checksums of this commit into DIST=dist. TARGETS=linux/amd64 for one.
+	@go run ./internal/release -out '$(DIST)' -targets '$(TARGETS)'
 
 .PHONY: run
 run: build ## Build and start the demo: a market, shoppers, and a curl that returns winners. ARGS="--shoppers=5".

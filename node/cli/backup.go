@@ -16,7 +16,9 @@ import (
 type backupCommand struct {
 	target
 
-	Out   string `required:"" help:"File to write; it is created when the backup is complete, synced and verified." placeholder:"FILE"`
+	Out   string `xor:"where" required:"" help:"File to write; it is created when the backup is complete, synced and verified." placeholder:"FILE"`
+	Dir   string `xor:"where" required:"" help:"Directory for a backup named by the time, such as gavel-20261123T080000Z.bak; for backups on a schedule." placeholder:"DIR"`
+	Keep  int    `help:"With --dir: after the new backup is verified, delete all but the newest N; 0: delete none." placeholder:"N"`
 	Force bool   `help:"Replace an existing file."`
 	Local bool   `help:"Read the node's own replicas as they are, without a read at the leaders; for a cluster without leaders."`
 }
@@ -32,9 +34,15 @@ The file contains the cluster's secrets and the hashes of its keys, unencrypted.
 
 // Run writes the backup.
 func (c *backupCommand) Run(p *process) error {
+	if c.Keep < 0 || c.Keep > 0 && c.Dir == "" {
+		return usageError{fmt.Errorf("gavel: --keep is %d; it is 0 or more, and more than 0 needs --dir", c.Keep)}
+	}
 	client, err := c.client(p)
 	if err != nil {
 		return err
+	}
+	if c.Dir != "" {
+		c.Out = filepath.Join(c.Dir, backupName(time.Now()))
 	}
 	if _, err := os.Lstat(c.Out); err == nil && !c.Force {
 		return usageError{fmt.Errorf("gavel: %s exists already; --force replaces it", c.Out)}
@@ -59,6 +67,13 @@ func (c *backupCommand) Run(p *process) error {
 		return err
 	}
 	_, err = fmt.Fprintf(p.out, "%s: %d bytes, verified\n", c.Out, size)
+	if err != nil || c.Keep == 0 {
+		return err
+	}
+	deleted, err := deleteOldBackups(c.Dir, c.Keep)
+	for _, name := range deleted {
+		fmt.Fprintf(p.out, "%s: deleted\n", filepath.Join(c.Dir, name))
+	}
 	return err
 }
 

@@ -76,6 +76,7 @@ type commands struct {
 
 	Help       helpCommand       `cmd:"" help:"Show the help of a command."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in bash, zsh or fish."`
+	Manual     manualCommand     `cmd:"" hidden:"" help:"Write the manual pages of all commands to a directory."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Print what may complete a command line; for the scripts of completion."`
 }
 

@@ -154,13 +154,18 @@ func (c *clusterTransfer) Run(p *process) error {
 }
 
 type clusterCertificates struct {
-	Out   string   `required:"" help:"Directory to write to: ca.crt, ca.key, and NODE.crt and NODE.key for each node. An authority that is there already signs the new nodes." placeholder:"DIR"`
-	Nodes []string `arg:"" help:"Ids of the nodes."`
+	Out     string   `required:"" help:"Directory to write to: ca.crt, ca.key, and NODE.crt and NODE.key for each node. An authority that is there already signs the new nodes." placeholder:"DIR"`
+	Missing bool     `help:"Make only the certificates that are missing, and leave the others as they are."`
+	Nodes   []string `arg:"" help:"Ids of the nodes."`
 }
 
 // Run writes the files and prints the flags that use them.
 func (c *clusterCertificates) Run(p *process) error {
-	if err := operator.WriteCertificates(c.Out, time.Now(), c.Nodes...); err != nil {
+	nodes := c.Nodes
+	if c.Missing {
+		nodes = operator.MissingCertificates(c.Out, nodes)
+	}
+	if err := operator.WriteCertificates(c.Out, time.Now(), nodes...); err != nil {
 		return err
 	}
 	for _, node := range c.Nodes {

@@ -20,7 +20,7 @@ type systemd struct {
 
 func newSystemd(t *testing.T) *systemd {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "") // Names of sockets are short; that of t.TempDir is not.
+	dir, err := os.MkdirTemp("", "") //nolint:usetesting // Names of sockets are short; that of t.TempDir is not.
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ func (n *node) scrape() metrics.Node {
 	if n.auditLog != nil {
 		out.AuditWaiting = n.auditLog.count()
 	}
+	out.Ready = n.readiness() == ""
 	n.scrapeResources(&out)
 	n.scrapeCertificates(&out)
 	for _, kind := range []limits.Kind{limits.KindReport, limits.KindExplain, limits.KindForecast} {

@@ -147,7 +147,7 @@ func TestTLSOfBothListeners(t *testing.T) {
 				roots = authority.roots
 			}
 			for _, url := range both {
-				_, err := serialOf(url, &tls.Config{RootCAs: roots, MinVersion: row.versions[0], MaxVersion: row.versions[1], CipherSuites: row.ciphers}) //nolint:gosec // Old versions are the test.
+				_, err := serialOf(url, &tls.Config{RootCAs: roots, MinVersion: row.versions[0], MaxVersion: row.versions[1], CipherSuites: row.ciphers})
 				if (err != nil) != row.refused {
 					t.Errorf("%s: %v, want refused %t", url, err, row.refused)
 				}

@@ -117,6 +117,7 @@ var nodeGauges = []gauge[Node]{
 	{oldestCall.desc(), level, func(n *Node) float64 { return n.OldestCall.Seconds() }},
 	{clockOffset.desc(), level, func(n *Node) float64 { return n.ClockOffset.Seconds() }},
 	{clockWrong.desc(), level, func(n *Node) float64 { return flag(n.ClockWrong) }},
+	{nodeReady.desc(), level, func(n *Node) float64 { return flag(n.Ready) }},
 	{auditWaiting.desc(), level, func(n *Node) float64 { return float64(n.AuditWaiting) }},
 	{turnsWaiting.desc(), level, func(n *Node) float64 { return float64(n.Turns.Waiting) }},
 	{turnsCPU.desc(), total, func(n *Node) float64 { return n.Turns.CPU.Seconds() }},

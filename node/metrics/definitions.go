@@ -74,6 +74,7 @@ var (
 	peerConns   = definition{"gavel_peer_connections", "Open connections of other nodes to the peer port of this node.", nil}
 	forwarded   = definition{"gavel_forwarded_total", "Commands that this node forwarded to the node that leads their raft group.", nil}
 	forwardLost = definition{"gavel_forward_lost_total", "Connections to leaders, for forwarded commands, that ended; open commands on them have an unknown outcome.", nil}
+	nodeReady   = definition{"gavel_ready", "1 while the node answers /readyz with 200, else 0.", nil}
 	clockOffset = definition{"gavel_clock_offset_seconds", "Seconds by which this node's clock is ahead of the median of all nodes' clocks; negative when it is behind.", nil}
 	clockWrong  = definition{"gavel_clock_wrong", "1 while this node's clock is too far from the others' for it to lead raft groups, else 0.", nil}
 	rebuilt     = definition{"gavel_state_rebuilt_total", "Raft groups whose state had to be rebuilt from snapshot and log when this node started.", nil}

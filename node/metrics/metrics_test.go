@@ -244,9 +244,8 @@ func TestNodeMetrics(t *testing.T) {
 	)
 }
 
-// everyFamily returns all metrics of the program.
-func everyFamily(t *testing.T) []*dto.MetricFamily {
-	t.Helper()
+// everyMetric returns metrics of which each has a series.
+func everyMetric() *metrics.Metrics {
 	m := newMetrics()
 	m.SetBuild("v1")
 	s := m.Stripe()
@@ -261,7 +260,13 @@ func everyFamily(t *testing.T) []*dto.MetricFamily {
 		}
 	})
 	m.ManagementRequest("x", "200", 0)
-	families, err := m.Registry().Gather()
+	return m
+}
+
+// everyFamily returns all metrics of the program.
+func everyFamily(t *testing.T) []*dto.MetricFamily {
+	t.Helper()
+	families, err := everyMetric().Registry().Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,7 @@ type Node struct {
 	Background   []Background // By kind.
 	Turns        Turns
 
+	Ready       bool          // /readyz answers 200.
 	ClockOffset time.Duration // How far the clock is ahead of the median of the members.
 	ClockWrong  bool
 }

@@ -49,6 +49,18 @@ func WriteCertificates(dir string, now time.Time, nodes ...string) error {
 	return nil
 }
 
+// MissingCertificates returns the nodes without a certificate in dir. A key is written before its certificate, so a node
+// with a certificate has both.
+func MissingCertificates(dir string, nodes []string) []string {
+	var missing []string
+	for _, node := range nodes {
+		if _, err := os.Stat(filepath.Join(dir, node+".crt")); err != nil {
+			missing = append(missing, node)
+		}
+	}
+	return missing
+}
+
 func loadAuthority(dir string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	certificate, err := readPEM(filepath.Join(dir, AuthorityCertificate), "CERTIFICATE")
 	if err != nil {

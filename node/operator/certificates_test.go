@@ -57,6 +57,9 @@ func TestCertificatesAreNeverOverwritten(t *testing.T) {
 	if after, err := os.ReadFile(filepath.Join(dir, "n1.key")); err != nil || string(after) != string(before) {
 		t.Errorf("the key changed: %v", err)
 	}
+	if got := MissingCertificates(dir, []string{"n1", "n2"}); len(got) != 1 || got[0] != "n2" {
+		t.Errorf("missing are %q, want n2", got)
+	}
 	if err := os.Remove(filepath.Join(dir, AuthorityKey)); err != nil {
 		t.Fatal(err)
 	}
