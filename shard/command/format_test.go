@@ -55,6 +55,9 @@ func TestFormat(t *testing.T) {
 		{OpForgetNotices, forgetNotices.name},
 		{OpPace, paces.name},
 		{OpTraffic, traffics.name},
+		{OpDecideCredits, decideCredits.name},
+		{OpApplyCredits, applyCredits.name},
+		{OpCloseCredits, closeCredits.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -70,6 +73,8 @@ func TestFormat(t *testing.T) {
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(paces), rowsOf(countedReports), rowsOf(paced),
 		rowsOf(pacingMemories),
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(trafficDates), rowsOf(traffics),
+		rowsOf(decideCredits), rowsOf(creditDecisions), rowsOf(applyCredits), rowsOf(closeCredits), rowsOf(purchaseNames),
+		rowsOf(openCredits), rowsOf(creditItems), rowsOf(credits),
 	} {
 		write(&b)
 	}

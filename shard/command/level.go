@@ -32,10 +32,12 @@ const (
 	LevelPacing
 	// LevelEventIDs recognises the id of an event for 72 hours whatever its time or token.
 	LevelEventIDs
+	// LevelAttribution stores touches, credits purchases to them, and charges what is paid by purchases.
+	LevelAttribution
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelEventIDs
+const LevelNewest = LevelAttribution
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
@@ -49,6 +51,7 @@ var introduced = [...]Level{
 	OpCommitSegment: LevelFormat1, OpOpenAccount: LevelFormat1, OpTransfer: LevelFormat1, OpForgetEmptied: LevelFormat1,
 	OpPatchBid: LevelVersions, OpPatchProducts: LevelVersions,
 	OpMarkVendors: LevelCampaignRules, OpForgetNotices: LevelNotices, OpPace: LevelPacing, OpTraffic: LevelPacing,
+	OpDecideCredits: LevelAttribution, OpApplyCredits: LevelAttribution, OpCloseCredits: LevelAttribution,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.
