@@ -103,6 +103,12 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.data(), c, command.ReadPace, m.paceCampaigns)
 	case command.OpTraffic:
 		return applyIfCarried(m.meta, c, command.ReadTraffic, m.learnTraffic)
+	case command.OpDecideCredits:
+		return applyIfCarried(m.data(), c, command.ReadDecideCredits, m.decideCredits)
+	case command.OpApplyCredits:
+		return applyIfCarried(m.data(), c, command.ReadApplyCredits, m.applyCredits)
+	case command.OpCloseCredits:
+		return applyIfCarried(m.data(), c, command.ReadCloseCredits, m.closeCredits)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

@@ -119,6 +119,7 @@ var keyLens = [tableEnd]int{
 	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
 	tableAttempt: 9, tablePace: 5, tablePaced: 1, tableClickDelay: 3, tableTraffic: 3,
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
+	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -234,6 +235,14 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		}
 		m.publishTraffic(binary.BigEndian.Uint16(rest), &t)
 		return nil
+	case tableDay:
+		return l.loadDay(rest, hash)
+	case tableTouch:
+		return l.loadTouch(key, value)
+	case tableOpenCredit:
+		return l.loadOpenCredit(value)
+	case tableCredit:
+		return l.loadCredit(rest, value)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

@@ -99,9 +99,13 @@ type Machine struct {
 	dedup         dedup
 	repeats       repeats
 	cells         cells
+	days          days
+	touchCounts   touchCounts
+	openCredits   int // Number of purchases that are to be credited.
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
+	touchesMax    int // TouchesMax; tests set a smaller one.
 
 	paced paced
 
@@ -169,7 +173,7 @@ type wallet struct {
 // New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
 // group 0 carries nothing else. REQUIRES: Load is called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
-	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax}
+	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, touchesMax: TouchesMax}
 	m.reset()
 	return m
 }
@@ -193,6 +197,7 @@ func (m *Machine) reset() {
 	m.dedup = newDedup()
 	m.repeats = newRepeats()
 	m.cells = newCells()
+	m.days, m.touchCounts, m.openCredits = newDays(), newTouchCounts(), 0
 	m.unknown = make(map[unknownDay]unknowns)
 	m.paced = paced{}
 	m.clicks, m.dirtyDelays = newClickRates(), nil

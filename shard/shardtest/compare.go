@@ -33,6 +33,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareNotices(b, fail)
 	m.comparePaces(r, b, fail)
 	m.compareLearned(r, b, fail)
+	m.compareCredits(b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}
