@@ -166,11 +166,13 @@ type OpenPurchase struct {
 	command.OpenCredit
 }
 
-// OpenCredits lists purchases that are to be credited, oldest first, at most limit.
-func (b Queries) OpenCredits(limit int) (all []OpenPurchase) {
+// OpenCredits lists purchases that are to be credited, oldest first: at most limit, and no more once they have as many
+// items as itemsMax.
+func (b Queries) OpenCredits(limit, itemsMax int) (all []OpenPurchase) {
 	b.R.Scan([]byte{tableOpenCredit}, []byte{tableOpenCredit + 1}, func(key, value []byte) bool {
 		all = append(all, OpenPurchase{purchaseNameOf(key), must(readOpenCredit(value))})
-		return len(all) < limit
+		itemsMax -= len(all[len(all)-1].Items)
+		return len(all) < limit && itemsMax > 0
 	})
 	return all
 }

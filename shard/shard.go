@@ -219,7 +219,7 @@ func (m *Machine) addOverdelivered(amount money.Micros) {
 }
 
 // data reports whether the group carries campaigns, wallets and events.
-func (m *Machine) data() bool { return m.group != 0 }
+func (m *Machine) data() bool { return m.group.CarriesCampaigns() }
 
 // tenant returns the memory of a marketplace and creates it on first use.
 func (m *Machine) tenant(marketplace uint16) *tenant {

@@ -114,6 +114,27 @@ func (b Queries) Touches(marketplace uint16, user uint64, from, to uint32, fn fu
 	}
 }
 
+// TouchedAd is what a touch was of.
+type TouchedAd struct {
+	Format   market.AdFormat
+	VendorID string
+	Product  string // Of a listing; empty for the other formats, whose ads are of no single product.
+}
+
+// TouchedAd returns what a touch was of. found is false for a bid or campaign that the group does not have.
+func (b Queries) TouchedAd(t *Touch) (ad TouchedAd, found bool) {
+	stored, found := b.R.Get(keyCampaign(nil, t.Campaign))
+	if !found {
+		return ad, false
+	}
+	c := must(readCampaign(stored))
+	ad = TouchedAd{Format: c.Format, VendorID: c.VendorID}
+	if ad.Format == market.Listing {
+		ad.Product = b.targetOf(t.Campaign, t.Bid)
+	}
+	return ad, true
+}
+
 func (l *loader) loadTouch(key, value []byte) error {
 	t, err := readTouch(key, value)
 	if err != nil {

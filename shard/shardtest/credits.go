@@ -140,7 +140,7 @@ func (c *Credited) counts() (one rollup.Counters) {
 
 // compareCredits compares touches, open purchases and credited items.
 func (m *Model) compareCredits(b shard.Queries, fail func(string, ...any)) {
-	open := b.OpenCredits(1 << 20)
+	open := b.OpenCredits(1<<20, 1<<30)
 	if len(open) != len(m.Purchases) {
 		fail("%d open purchases, not %d", len(open), len(m.Purchases))
 	}

@@ -32,7 +32,7 @@ type Generator struct {
 	token       []token
 	attempted   []sentAttempt
 	decisions   []command.CreditDecision
-	issued      []uint32 // The hours of the tokens that credits pay for.
+	issued      []uint32          // The hours of the tokens that credits pay for.
 	seen        []market.Campaign // Campaigns as proposers have read them.
 }
 
