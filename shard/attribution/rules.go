@@ -16,10 +16,10 @@ type Rules struct {
 	LastTouch     bool // The latest touch wins, click or impression.
 }
 
-// Preset names rules that ad networks use.
+// Preset names rules that ad networks use. Standard is the one in use; a second opinion checks all of them.
 type Preset uint8
 
-// The presets. Their numbers are part of stored settings: append only.
+// The presets.
 const (
 	Standard  Preset = iota // Listings 7 days, sponsored brands 14, banners 30, after clicks and impressions, with halo.
 	Reference               // Listings 7 days and sponsored brands 14 after a click, banners 30; listings before all others; no halo.
@@ -28,9 +28,6 @@ const (
 	Click30                 // 30 days after a click and one day after an impression; no halo.
 	Presets   = int(Click30) + 1
 )
-
-// PresetNames are the presets' names in the interface.
-var PresetNames = [Presets]string{"standard", "reference", "long-click", "amazon", "criteo"}
 
 var presets = [Presets]Rules{
 	Standard: {
