@@ -106,6 +106,12 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.meta, c, command.ReadTraffic, m.learnTraffic)
 	case command.OpCountAuctions:
 		return applyIfCarried(m.data(), c, command.ReadCountAuctions, m.countAuctions)
+	case command.OpDecideCredits:
+		return applyIfCarried(m.data(), c, command.ReadDecideCredits, m.decideCredits)
+	case command.OpApplyCredits:
+		return applyIfCarried(m.data(), c, command.ReadApplyCredits, m.applyCredits)
+	case command.OpCloseCredits:
+		return applyIfCarried(m.data(), c, command.ReadCloseCredits, m.closeCredits)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

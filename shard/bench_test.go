@@ -26,9 +26,10 @@ const benchNow = 1_795_132_800_000
 // clicks builds commands of 50 charged clicks each on a few campaigns, every click with its own token. renew gives them
 // new ids and tokens.
 type clicks struct {
-	e   command.Events
-	cmd []byte
-	n   uint64
+	e     command.Events
+	cmd   []byte
+	n     uint64
+	users bool // The clicks name users, each of some twenty, so that they are stored as touches.
 }
 
 func newClicks() *clicks {
@@ -50,6 +51,9 @@ func (c *clicks) renew() []byte {
 		binary.LittleEndian.PutUint64(r.Key[:], c.n*0x9e3779b97f4a7c15)
 		binary.LittleEndian.PutUint64(r.ChargeKey[:], c.n*0xc2b2ae3d27d4eb4f)
 		r.ChargeKey[15] = 1
+		if c.users {
+			r.UserHash = c.n/20*0x9e3779b97f4a7c15 + 1
+		}
 	}
 	c.cmd = command.AppendEvents(c.cmd[:0], benchNow, &c.e)
 	return c.cmd
@@ -78,27 +82,35 @@ func create(marketplace uint16, vendor string, n byte, budget int64) []byte {
 }
 
 func BenchmarkApply(b *testing.B) {
-	b.Run("clicks=50", func(b *testing.B) {
-		r, c := fund(b), newClicks()
-		b.ReportAllocs()
-		var charged int
-		var ready [256][]byte // Built in advance, because stopping the timer for every command takes longer than a command.
-		for b.Loop() {
-			next := charged / 50 % len(ready)
-			if next == 0 {
-				b.StopTimer()
-				for i := range ready {
-					ready[i] = append(ready[i][:0], c.renew()...)
-				}
-				b.StartTimer()
-			}
-			r.Machine.Apply(sink{r.KV}, ready[next])
-			r.Machine.Flush(sink{r.KV})
-			r.Machine.Committed()
-			charged += 50
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(charged), "ns/charge")
+	b.Run("clicks=50", func(b *testing.B) { benchmarkApply(b, newClicks()) })
+	b.Run("clicks=50/users", func(b *testing.B) {
+		c := newClicks()
+		c.users = true
+		benchmarkApply(b, c)
 	})
+}
+
+func benchmarkApply(b *testing.B, c *clicks) {
+	b.Helper()
+	r := fund(b)
+	b.ReportAllocs()
+	var charged int
+	var ready [256][]byte // Built in advance, because stopping the timer for every command takes longer than a command.
+	for b.Loop() {
+		next := charged / 50 % len(ready)
+		if next == 0 {
+			b.StopTimer()
+			for i := range ready {
+				ready[i] = append(ready[i][:0], c.renew()...)
+			}
+			b.StartTimer()
+		}
+		r.Machine.Apply(sink{r.KV}, ready[next])
+		r.Machine.Flush(sink{r.KV})
+		r.Machine.Committed()
+		charged += 50
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(charged), "ns/charge")
 }
 
 var _ shard.Batch = sink{}

@@ -77,11 +77,23 @@ func (m *Machine) addCampaign(c *campaign) {
 	m.campaigns = append(m.campaigns, c)
 	m.byID[c.ID] = c
 	c.wallet.campaigns = append(c.wallet.campaigns, c)
-	c.balances = m.feed.PutCampaign(&c.Campaign)
+	m.feedCampaign(c)
 	m.changed = true
 	m.publishBalances(c)
 	m.publishPace(c)
 	m.addOverdelivered(c.budget.OverdeliveredTotal)
+}
+
+// feedCampaign shows a campaign to auctions. Before LevelAttribution no touch is stored, so no purchase is charged: a
+// campaign that is paid by purchases would win for free, and is shown as inactive.
+func (m *Machine) feedCampaign(c *campaign) {
+	shown := &c.Campaign
+	if m.state.level < command.LevelAttribution && c.Charge == market.CPA {
+		inactive := c.Campaign
+		inactive.Active = false
+		shown = &inactive
+	}
+	c.balances = m.feed.PutCampaign(shown)
 }
 
 func (m *Machine) storeCampaign(c *campaign) {
@@ -130,7 +142,7 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 		m.journalBudget(c)
 	}
 	m.storeCampaign(c)
-	c.balances = m.feed.PutCampaign(&c.Campaign)
+	m.feedCampaign(c)
 	if c.TargetROASMilli != target && c.Type == market.Autobidding {
 		for _, b := range m.bidsOf(c) { // Their base bids follow the target.
 			m.feed.PutBid(&c.Campaign, &b)

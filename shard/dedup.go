@@ -132,6 +132,7 @@ func (m *Machine) purge() {
 		classEvent:      event.CountHorizon(m.state.now),
 		classClick:      event.ChargeHorizon(event.Click, m.state.now),
 		classImpression: event.ChargeHorizon(event.Impression, m.state.now),
+		classPurchase:   event.ChargeHorizon(event.Purchase, m.state.now),
 	}
 	events, reports := event.RepeatHorizons(m.state.now)
 	horizons[classReceived] = reports
@@ -144,6 +145,7 @@ func (m *Machine) purge() {
 	m.purgeAdjusts()
 	m.purgeStaged(hour)
 	m.purgeUnknown()
+	m.purgeDays()
 }
 
 // dropBucket deletes a bucket and all its keys.

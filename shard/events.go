@@ -54,6 +54,9 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) // Not negative.
 	m.rememberReport(r)
 	m.count(marketplace, c, r, &result)
+	if m.state.level >= command.LevelAttribution {
+		m.attribute(marketplace, c, r)
+	}
 	if c != nil && r.Rank > 0 && result.Outcome != command.AlreadyCharged {
 		m.teach(c, r)
 	}
@@ -65,8 +68,8 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 
 // recordExposure reports to the auctions an impression or click of a campaign with frequency caps, in the marketplace's
 // current periods. The counts are kept only in the memory of each node: a lost count does little harm, while a counter
-// for every user would make the replicated state large. Conversions are not counted, because purchases are not
-// attributed yet.
+// for every user would make the replicated state large. Conversions are counted when they are credited
+// (recordConversion).
 func (m *Machine) recordExposure(c *campaign, r *command.EventRecord) {
 	p := &m.tenant(c.Marketplace).periods
 	x := market.Exposure{User: r.UserHash, Bid: r.Bid, Day: p.Day, Week: p.Week, Month: p.Month}
@@ -110,14 +113,18 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 		return command.EventResult{Outcome: command.AlreadyCharged}
 	}
 
+	return m.debit(c, k, ledger.Line{Kind: lineKind(r.Kind), Bid: r.Bid, Key: r.ChargeKey, Price: r.Price})
+}
+
+// debit decides a charge whose key was new in its bucket: it debits the price of the line, or what is left of it, and
+// records the decision. The line lacks campaign, wallet and amount.
+func (m *Machine) debit(c *campaign, k *bucket, l ledger.Line) command.EventResult {
 	before := c.wallet.Balance
-	charged := ledger.Charge(&c.budget, &c.wallet.Wallet, m.tenant(c.Marketplace).postPaid, r.Price)
-	result := command.EventResult{Outcome: outcomeOf(charged, r.Price), Charged: charged, Clipped: r.Price - charged}
-	m.remember(k, &r.ChargeKey, result.Outcome, uint64(charged)) // Not negative.
-	m.journal(ledger.Line{
-		Kind: lineKind(r.Kind), Campaign: c.Ordinal, Bid: r.Bid, Key: r.ChargeKey, Wallet: c.Wallet,
-		Price: r.Price, Amount: charged,
-	})
+	charged := ledger.Charge(&c.budget, &c.wallet.Wallet, m.tenant(c.Marketplace).postPaid, l.Price)
+	result := command.EventResult{Outcome: outcomeOf(charged, l.Price), Charged: charged, Clipped: l.Price - charged}
+	m.remember(k, &l.Key, result.Outcome, uint64(charged)) // Not negative.
+	l.Campaign, l.Wallet, l.Amount = c.Ordinal, c.Wallet, charged
+	m.journal(l)
 	if charged > 0 {
 		m.markDirty(c)
 		m.markWalletDirty(c.wallet)
@@ -127,8 +134,18 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 	return result
 }
 
+// attribute stores what attribution needs of a counted event: the touch of a campaign, or the purchase to be credited.
+func (m *Machine) attribute(marketplace uint16, c *campaign, r *command.EventRecord) {
+	switch {
+	case r.Kind == event.Purchase:
+		m.openCredit(marketplace, r)
+	case c != nil:
+		m.rememberTouch(c, r)
+	}
+}
+
 // isChargeable reports whether the event is the interaction that its token pays for. A CPA token is paid by an
-// attributed purchase, never by an event itself.
+// attributed purchase (chargePurchase), never by an event itself.
 func isChargeable(r *command.EventRecord) bool {
 	if r.Price == 0 || ids.UUID(r.ChargeKey).IsZero() {
 		return false
@@ -200,6 +217,21 @@ func (m *Machine) overdeliver(c *campaign, clipped money.Micros) (counted money.
 	counted = c.budget.Overdeliver(clipped)
 	m.addOverdelivered(counted)
 	return counted
+}
+
+// countSale adds a credited item.
+func countSale(counters *rollup.Counters, x *command.Credit, charged money.Micros) {
+	counters.Attributed.Add(x.Quantity, x.UnitPrice)
+	if x.Halo {
+		counters.Halo.Add(x.Quantity, x.UnitPrice)
+	}
+	if x.Kind == event.Impression {
+		counters.Viewed.Add(x.Quantity, x.UnitPrice)
+	}
+	if charged > 0 {
+		counters.ChargedPurchases++
+		counters.SpentPurchases += charged
+	}
 }
 
 func countEvent(counters *rollup.Counters, r *command.EventRecord, charged money.Micros) {

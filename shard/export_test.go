@@ -11,6 +11,9 @@ func (m *Machine) LimitUnknownProducts(n int) { m.unknownMax = n }
 // LimitClickAds replaces ClickAdsMax, so that a few ads reach it.
 func (m *Machine) LimitClickAds(n int) { m.clickAdsMax = n }
 
+// LimitTouches replaces TouchesMax, so that a few touches reach it.
+func (m *Machine) LimitTouches(n int) { m.touchesMax = n }
+
 // FilterMistakes adds keys to an idFilter, fails if one is not found, and returns how many of absent keys may be contained.
 func FilterMistakes(t *testing.T, keys, absent int) (mistakes int) {
 	f := &idFilter{}

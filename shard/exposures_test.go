@@ -11,6 +11,25 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
+// An item that is credited to a touch counts once for the caps on conversions, however often the command is repeated.
+func TestCreditedItemsAreConversions(t *testing.T) {
+	r := open(t, shardtest.NewKV())
+	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelAttribution}))
+	c := market.Campaign{
+		ID: ids.Mint(0, [10]byte{}, ids.ShardOf(ids.AccountOf(1, "v"))), Marketplace: 1, VendorID: "v", Caps: []market.Cap{{Type: 1, Limit: 3}},
+	}
+	expect(t, "created", result(t, r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c}))).Refusal, command.Done)
+	x := command.ApplyCredits{Credits: []command.Credit{{
+		Purchase: command.PurchaseName{OpenedMillis: benchNow}, Marketplace: 1, Campaign: 1, Bid: 4, Kind: event.Click, UserHash: 5, Product: "p", Quantity: 2,
+	}}}
+	for range 2 {
+		expect(t, "credited", result(t, r.Do(command.AppendApplyCredits(nil, benchNow, &x))).Refusal, command.Done)
+	}
+	if want := []string{"campaign 1 {User:5 Bid:4 Interaction:2 Day:0 Week:0 Month:0}"}; !slices.Equal(r.Feed.Exposures, want) {
+		t.Errorf("told %q, want %q", r.Feed.Exposures, want)
+	}
+}
+
 // The feed receives an exposure for each counted impression and click of a known user with a campaign that has caps,
 // and no other exposure.
 func TestCountedEventsAreExposures(t *testing.T) {

@@ -3,6 +3,7 @@ package shard
 import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // setFeature raises the feature level. REQUIRES: this binary knows the level; Apply has panicked otherwise.
@@ -12,7 +13,21 @@ func (m *Machine) setFeature(s *command.SetFeature) command.Result {
 	if before < command.LevelPacing && m.state.level >= command.LevelPacing {
 		m.listAllExclusive()
 	}
+	if before < command.LevelAttribution && m.state.level >= command.LevelAttribution {
+		m.feedPaidByPurchases()
+	}
 	return command.Result{}
+}
+
+// feedPaidByPurchases shows campaigns to auctions that did not compete before LevelAttribution.
+func (m *Machine) feedPaidByPurchases() {
+	for _, c := range m.campaigns {
+		if c.Charge == market.CPA {
+			m.feedCampaign(c)
+			m.publishBalances(c)
+			m.changed = true
+		}
+	}
 }
 
 // journalBudget writes the budget of a campaign into the journal. It is called whenever something other than a charge

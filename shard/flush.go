@@ -44,6 +44,7 @@ func (m *Machine) Flush(b Batch) {
 	m.dirtyWallets = m.dirtyWallets[:0]
 	m.publishHolds()
 	m.flushBuckets()
+	m.flushDays()
 	m.flushCells()
 	m.flushClickRates()
 	m.flushDelays()
@@ -60,6 +61,7 @@ func (m *Machine) Flush(b Batch) {
 func (m *Machine) Committed() {
 	m.b, m.written, m.managed = nil, false, false
 	m.overlay = cleared(m.overlay)
+	m.touchCounts.fresh = m.touchCounts.fresh[:0]
 	m.dedup.evict(m.state.now)
 	m.cells.evict()
 	if m.changed {

@@ -12,7 +12,8 @@ import (
 // The first byte of every key is the table of a group's state. Each line gives the rest of the key and, after the
 // arrow, the value. Numbers in keys are big-endian, so that keys sort like their numbers. A text inside a key has its
 // length in front, so that its end is unambiguous. Load reads the tables in this order and relies on it: marketplaces
-// before campaigns, wallets and budgets before campaigns, campaigns before bids, dedup buckets before dedup keys.
+// before campaigns, wallets and budgets before campaigns, campaigns before bids, dedup buckets before dedup keys, days
+// before their records.
 //
 // The table numbers are part of the stored form and are append only.
 const (
@@ -59,9 +60,14 @@ const (
 	tableClickDelay     = 0x29 // marketplace u16 -> learn.Delay.
 	tableTraffic        = 0x2a // marketplace u16 -> Traffic; in the meta group.
 	tableExclusive      = 0x2c // marketplace u16, format u8, product -> bids of exclusive campaigns: campaign u32, bid u32 each.
-	tableAuctionCell    = 0x30 // campaign u32, cell u32 -> rollup.Auctions.
-	tableTally          = 0x31 // node u16 -> start and number of the last CountAuctions of the node.
-	tableEnd            = 0x32
+	tableDay            = 0x30 // table u8, day u32 -> number of the table's records of the day, xor of their hashes.
+	tableTouch          = 0x31 // day u32, marketplace u16, user u64, kind u8, millisecond of the day u32, bucket u32, key 8 bytes -> Touch.
+	tableOpenCredit     = 0x32 // opened u64, event key -> command.OpenCredit.
+	tableCredit         = 0x33 // day u32, event key, item u16 -> charged, command.Credit.
+	tableSoldCell       = 0x34 // campaign id, cell u32, product -> rollup.Counters of what was attributed.
+	tableAuctionCell    = 0x35 // campaign u32, cell u32 -> rollup.Auctions.
+	tableTally          = 0x36 // node u16 -> start and number of the last CountAuctions of the node.
+	tableEnd            = 0x37
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -211,6 +217,28 @@ func keyTraffic(dst []byte, marketplace uint16) []byte {
 
 func keyLine(dst []byte, seq uint64) []byte { return appendU64(append(dst, tableJournal), seq) }
 
+// keyDay names a day of a table whose records are dropped by day.
+func keyDay(dst []byte, id dayID) []byte {
+	return appendU32(append(dst, tableDay, id.table), id.day)
+}
+
+// keyTouches starts the keys of the touches of a user on a day.
+func keyTouches(dst []byte, day uint32, marketplace uint16, user uint64) []byte {
+	return appendU64(appendU16(appendU32(append(dst, tableTouch), day), marketplace), user)
+}
+
+func keyOpenCredit(dst []byte, n *command.PurchaseName) []byte {
+	return append(appendU64(append(dst, tableOpenCredit), uint64(n.OpenedMillis)), n.Key[:]...) // Not negative.
+}
+
+func keyCredit(dst []byte, n *command.PurchaseName, item uint16) []byte {
+	return appendU16(append(appendU32(append(dst, tableCredit), dayOf(n.OpenedMillis)), n.Key[:]...), item)
+}
+
+func keySoldCell(dst []byte, campaign ids.UUID, cell uint32, product string) []byte {
+	return append(appendU32(append(append(dst, tableSoldCell), campaign[:]...), cell), product...)
+}
+
 // class says what a dedup key identifies. It is part of stored keys: append only.
 type class uint8
 
@@ -219,14 +247,19 @@ const (
 	classClick                   // The charge key of a click.
 	classImpression              // The charge key of an impression.
 	classReceived                // An event id in the hour of its report instead of its own (repeats.go).
+	classPurchase                // The charge key of an attributed purchase.
 	classes         = iota
 )
 
 func chargeClass(k event.Kind) class {
-	if k == event.Click {
+	switch k {
+	case event.Click:
 		return classClick
+	case event.Purchase:
+		return classPurchase
+	default:
+		return classImpression
 	}
-	return classImpression
 }
 
 // prefixEnd returns the smallest key that sorts after all keys with the prefix. REQUIRES: prefix starts with a table

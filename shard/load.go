@@ -121,6 +121,7 @@ var keyLens = [tableEnd]int{
 	tableAttempt: 9, tablePace: 5, tablePaced: 1, tableClickDelay: 3, tableTraffic: 3,
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
 	tableAuctionCell: 9, tableTally: 3,
+	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -242,6 +243,14 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 	case tableTally:
 		_, err := readTally(value)
 		return err
+	case tableDay:
+		return l.loadDay(rest, hash)
+	case tableTouch:
+		return l.loadTouch(key, value)
+	case tableOpenCredit:
+		return l.loadOpenCredit(value)
+	case tableCredit:
+		return l.loadCredit(rest, value)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

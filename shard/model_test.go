@@ -36,7 +36,7 @@ const modelRounds = 10
 func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardtest.Step) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
-		g.Model.UnknownMax, g.Model.ClickAdsMax = unknownMax, clickAdsMax
+		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax = unknownMax, clickAdsMax, touchesMax
 		single := openFew(t, shardtest.NewKV())
 		batched := openFew(t, shardtest.NewKV())
 		if newest {
@@ -88,12 +88,16 @@ const unknownMax = 2
 // clickAdsMax is ClickAdsMax in these tests.
 const clickAdsMax = 3
 
-// openFew is open with unknownMax and clickAdsMax.
+// touchesMax is TouchesMax in these tests.
+const touchesMax = 3
+
+// openFew is open with unknownMax, clickAdsMax and touchesMax.
 func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)
 	r.Machine.LimitUnknownProducts(unknownMax)
 	r.Machine.LimitClickAds(clickAdsMax)
+	r.Machine.LimitTouches(touchesMax)
 	return r
 }
 

@@ -68,6 +68,37 @@ func (b Queries) CampaignBids(campaign ids.UUID, from, to uint32) []BidCounters 
 	return all
 }
 
+// ProductSales are the counters of what was attributed to a campaign of one product, in one cell or over several.
+type ProductSales struct {
+	Cell    uint32 // 0 in a sum over cells.
+	Product string
+	rollup.Counters
+}
+
+// CampaignSales returns what was attributed to a campaign over cells [from, to) by product sold, ordered by product.
+func (b Queries) CampaignSales(campaign ids.UUID, from, to uint32) (all []ProductSales) {
+	at := make(map[string]int)
+	b.CampaignSaleCells(campaign, from, to, func(s *ProductSales) {
+		i, known := at[s.Product]
+		if !known {
+			i = len(all)
+			at[s.Product] = i
+			all = append(all, ProductSales{Product: s.Product})
+		}
+		all[i].Add(&s.Counters)
+	})
+	slices.SortFunc(all, func(x, y ProductSales) int { return cmp.Compare(x.Product, y.Product) })
+	return all
+}
+
+// CampaignSaleCells calls fn with what was attributed to a campaign for each cell in [from, to) and product sold, oldest
+// first. OWNERSHIP: a ProductSales is valid until fn returns.
+func (b Queries) CampaignSaleCells(campaign ids.UUID, from, to uint32, fn func(*ProductSales)) {
+	b.scanCells(keySoldCell(nil, campaign, from, ""), keySoldCell(nil, campaign, to, ""), func(key []byte, c *rollup.Counters) {
+		fn(&ProductSales{Cell: binary.BigEndian.Uint32(key[17:]), Product: string(key[21:]), Counters: *c})
+	})
+}
+
 func (b Queries) scanCampaignCells(campaign ids.UUID, from, to uint32, fn func(cell, bid uint32, c *rollup.Counters)) {
 	b.scanCells(keyCampaignCell(nil, campaign, from, 0), keyCampaignCell(nil, campaign, to, 0), func(key []byte, c *rollup.Counters) {
 		fn(binary.BigEndian.Uint32(key[17:]), binary.BigEndian.Uint32(key[21:]), c)

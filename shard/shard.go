@@ -101,9 +101,13 @@ type Machine struct {
 	dedup         dedup
 	repeats       repeats
 	cells         cells
+	days          days
+	touchCounts   touchCounts
+	openCredits   int // Number of purchases that are to be credited.
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
+	touchesMax    int // TouchesMax; tests set a smaller one.
 
 	paced paced
 
@@ -172,7 +176,7 @@ type wallet struct {
 // New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
 // group 0 carries nothing else. REQUIRES: Load is called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
-	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax}
+	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, touchesMax: TouchesMax}
 	m.reset()
 	return m
 }
@@ -196,6 +200,7 @@ func (m *Machine) reset() {
 	m.dedup = newDedup()
 	m.repeats = newRepeats()
 	m.cells = newCells()
+	m.days, m.touchCounts, m.openCredits = newDays(), newTouchCounts(), 0
 	m.unknown = make(map[unknownDay]unknowns)
 	m.paced = paced{}
 	m.clicks, m.dirtyDelays = newClickRates(), nil
@@ -217,7 +222,7 @@ func (m *Machine) addOverdelivered(amount money.Micros) {
 }
 
 // data reports whether the group carries campaigns, wallets and events.
-func (m *Machine) data() bool { return m.group != 0 }
+func (m *Machine) data() bool { return m.group.CarriesCampaigns() }
 
 // tenant returns the memory of a marketplace and creates it on first use.
 func (m *Machine) tenant(marketplace uint16) *tenant {

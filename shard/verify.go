@@ -97,7 +97,7 @@ func (a *verifier) verifyLine(l *ledger.Line) error {
 		return a.verifyCarried(l)
 	case ledger.BillingMode:
 		return nil
-	case ledger.ClickCharge, ledger.ImpressionCharge:
+	case ledger.ClickCharge, ledger.ImpressionCharge, ledger.PurchaseCharge:
 	}
 	if _, twice := a.decided[l.Key]; twice {
 		return fmt.Errorf("line %d repeats the decision on a charge key", l.Seq)
@@ -152,7 +152,7 @@ func (a *verifier) verifyCampaigns() (err error) {
 		}
 		last = ordinal
 		counted := a.b.CampaignCounters(c.ID, 0, ^uint32(0))
-		switch reported := counted.SpentClicks + counted.SpentImpressions; {
+		switch reported := counted.Spent(); {
 		case c.Money.SpentTotal != a.spent[ordinal]:
 			err = fmt.Errorf("campaign %s spent %d, its journal lines sum to %d", c.ID, c.Money.SpentTotal, a.spent[ordinal])
 		case c.Money.Carried != a.budgets[ordinal].Carried || c.Money.Carries() != a.budgets[ordinal].Carries():
@@ -206,8 +206,11 @@ func (a *verifier) verifyWallets() (err error) {
 // verifyDecisions compares the remembered charge keys with the journal. The opposite comparison is impossible: the key
 // of a journal line may have been dropped after its charge window.
 func (a *verifier) verifyDecisions() (err error) {
-	from, to := []byte{tableDedup, byte(classClick)}, []byte{tableDedup, byte(classImpression) + 1}
+	from, to := []byte{tableDedup, byte(classClick)}, []byte{tableDedup, byte(classPurchase) + 1}
 	a.b.R.Scan(from, to, func(key, value []byte) bool {
+		if class(key[1]) == classReceived {
+			return true
+		}
 		l, found := a.decided[[16]byte(key[6:])]
 		switch d := readDecision(value); {
 		case !found:

@@ -140,8 +140,8 @@ func createCases() []entryCase {
 		create("return of four decimals", members{"roas": "2.0001"}, "value_error roas"),
 
 		create("paid by impressions", members{"charge": `"CPM"`}, accepted),
-		create("paid by purchases", members{"charge": `"CPA"`, "period": `"total"`}, "value_error charge"),
-		create("paid by purchases without an end of the budget", members{"charge": `"CPA"`}, "value_error charge"),
+		create("paid by purchases", members{"charge": `"CPA"`, "period": `"total"`}, accepted),
+		create("paid by purchases without an end of the budget", members{"charge": `"CPA"`}, "value_error period"),
 		create("paid by another word", members{"charge": `"CPX"`}, "enum charge"),
 		create("status pending", members{"status": `"pending"`}, accepted),
 		create("status terminated", members{"status": `"terminated"`}, "enum status"),

@@ -74,8 +74,8 @@ func refused(err error) error {
 // faults are the rules that a draft breaks.
 func (d *Draft) faults() (found []Fault) {
 	c := &d.Campaign
-	if !c.Charge.Charged() {
-		found = append(found, Fault{ChargeType, valueError, "must be CPC or CPM: this release charges no purchases, so a CPA campaign would win for free"})
+	if c.Charge.NeedsTotal() && (c.Period != market.Total || c.Budget == 0) {
+		found = append(found, totalFault)
 	}
 	if d.End != nil && *d.End <= c.StartMillis {
 		found = append(found, Fault{EndDate, valueError, "must be after startDate"})

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,11 +36,13 @@ func (n *node) startJobs() {
 	}
 	money := &jobs.MoneyRecovery{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Now: time.Now, Log: n.log, Observe: func(all []jobs.TransitSummary) { n.transit.Store(&all) }}
 	notices := &jobs.NoticeMover{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log}
+	crediting := &jobs.PurchaseCrediting{Store: n.store, Groups: n.dataGroups(), Leads: n.cluster.Leads, Log: n.log}
 	var others sync.WaitGroup
 	others.Go(func() { sweeper.Run(ctx) })
 	others.Go(func() { n.pruneAudit(ctx, leads) })
 	others.Go(func() { money.Run(ctx) })
 	others.Go(func() { notices.Run(ctx) })
+	others.Go(func() { crediting.Run(ctx) })
 	n.push("jobs", func(context.Context) error {
 		stop()
 		runner.Close()
@@ -47,6 +50,11 @@ func (n *node) startJobs() {
 		out.Close()
 		return nil
 	})
+}
+
+// dataGroups returns the groups that have campaigns and purchases.
+func (n *node) dataGroups() []ids.Group {
+	return slices.DeleteFunc(n.topology.Groups(), func(g ids.Group) bool { return !g.CarriesCampaigns() })
 }
 
 // ordinals returns the ordinals of all marketplaces.

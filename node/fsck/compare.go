@@ -141,18 +141,28 @@ func (b *groupCheck) compareCells() {
 			b.problem(place, "%d spent on clicks and %d on impressions, the lines say %s and %s",
 				c.SpentClicks, c.SpentImpressions, &t.spentClicks, &t.spentImps)
 		}
+		if c.ChargedPurchases != t.paidPurchases || !equal(c.SpentPurchases, &t.spentPurchases) {
+			b.problem(place, "%d purchases charged %d, the lines say %d and %s", c.ChargedPurchases, c.SpentPurchases, t.paidPurchases, &t.spentPurchases)
+		}
 		if c.Clicks < t.clicks || c.Impressions < t.impressions {
 			b.problem(place, "%d clicks and %d impressions, but %d and %d were decided", c.Clicks, c.Impressions, t.clicks, t.impressions)
 		}
 	}
 }
 
-// compareBuckets compares the dedup keys of every hour with the stored count and hash of the hour. A missing key is not
+// compareBuckets compares the dedup keys of every hour, and the touches and credited items of every day, with the stored count and
+// hash of the hour or day. A missing key is not
 // found in any other way, and its event would count again.
 func (b *groupCheck) compareBuckets() {
 	for id, k := range b.buckets {
 		if k.stored != k.found || k.storedXor != k.foundXor {
 			b.problem(fmt.Sprintf("dedup keys of class %d, hour %d", id.class, id.hour), "%d with hash %016x, the hour says %d with %016x",
+				k.found, k.foundXor, k.stored, k.storedXor)
+		}
+	}
+	for id, k := range b.days {
+		if k.stored != k.found || k.storedXor != k.foundXor {
+			b.problem(fmt.Sprintf("records of table %#02x, day %d", id.table, id.day), "%d with hash %016x, the day says %d with %016x",
 				k.found, k.foundXor, k.stored, k.storedXor)
 		}
 	}

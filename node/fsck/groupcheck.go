@@ -26,14 +26,17 @@ const (
 	tableJournal      = 0x1a
 	tableTransfer     = 0x1e
 	tableEntry        = 0x21
-	tableLast         = 0x2c
+	tableDay          = 0x30
+	tableTouch        = 0x31
+	tableCredit       = 0x33
+	tableLast         = 0x36
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.
 var keyBytes = map[byte]int{
 	tableHeader: 1, tableState: 1, tableWallet: 17, tableBudget: 5, tableCampaign: 5, tableCampaignID: 17, tableBid: 9,
 	tableBucket: 6, tableDedup: 22, tableCampaignCell: 25, tableJournal: 9,
-	tableTransfer: 17, tableEntry: 25,
+	tableTransfer: 17, tableEntry: 25, tableDay: 6, tableTouch: 32, tableCredit: 23,
 }
 
 // groupCheck compares the stored values of a group with what follows from its journal. One pass over the records fills
@@ -54,6 +57,7 @@ type groupCheck struct {
 	cells         map[[16]byte]*Counts // Sums by campaign.
 	bids          map[bid]*tally       // Charges by bid, from cells and from lines.
 	buckets       map[bucket]*keys
+	days          map[day]*keys
 	postPaid      map[uint16]bool         // Billing mode by marketplace, from the journal.
 	requests      map[[16]byte]adjustment // Time of the last day's adjustments.
 	transfers     map[[16]byte]*transfer
@@ -100,6 +104,8 @@ type tally struct {
 	paidClicks, paidImps int64 // Decided charges above 0.
 	spentClicks          big.Int
 	spentImps            big.Int
+	paidPurchases        int64
+	spentPurchases       big.Int
 }
 
 type bucket struct {
@@ -107,7 +113,13 @@ type bucket struct {
 	hour  uint32
 }
 
-// keys is the count and the hash of a dedup bucket, as stored and as found.
+// day names the records of a table that are dropped by day: touches and credited items.
+type day struct {
+	table uint8
+	day   uint32
+}
+
+// keys is the count and the hash of a dedup bucket, or of the records of a day, as stored and as found.
 type keys struct {
 	stored, found uint64
 	storedXor     uint64
@@ -117,7 +129,7 @@ type keys struct {
 func newGroupCheck(r *Report, g *Group, place string) *groupCheck {
 	return &groupCheck{
 		r: r, g: g, place: place, campaigns: map[uint32]*campaign{}, byID: map[[16]byte]uint32{}, wallets: map[[16]byte]*wallet{},
-		cells: map[[16]byte]*Counts{}, bids: map[bid]*tally{}, buckets: map[bucket]*keys{}, postPaid: map[uint16]bool{},
+		cells: map[[16]byte]*Counts{}, bids: map[bid]*tally{}, buckets: map[bucket]*keys{}, days: map[day]*keys{}, postPaid: map[uint16]bool{},
 		requests: map[[16]byte]adjustment{}, newer: map[byte]int64{}, transfers: map[[16]byte]*transfer{}, entryAccounts: map[uint64][16]byte{},
 	}
 }
@@ -210,6 +222,15 @@ func (b *groupCheck) record(key, value []byte) {
 		k.found++
 		k.foundXor ^= hash
 		b.countKey(rest[0])
+	case tableDay:
+		r := reader{rest: value}
+		k := b.day(rest[0], rest[1:])
+		k.stored, k.storedXor = r.u64(), r.u64()
+		ok = r.ended()
+	case tableTouch, tableCredit:
+		k := b.day(table, rest)
+		k.found++
+		k.foundXor ^= hash
 	case tableCampaignCell:
 		ok = b.addCell(rest, value)
 	case tableJournal:

@@ -31,7 +31,7 @@ func (b *groupCheck) checkLine(seq uint64, value []byte) {
 	b.seq, b.chain, b.millis = seq, l.chain, max(b.millis, l.millis)
 	closes := b.closeLeg(&l)
 	switch l.kind {
-	case lineClick, lineImpression:
+	case lineClick, lineImpression, linePurchase:
 		b.followCharge(place, &l)
 	case lineAdjustment:
 		b.entryAccounts[seq] = l.wallet
@@ -91,15 +91,19 @@ func (t *tally) decide(l *line, amount *big.Int) {
 	if l.amount != 0 {
 		paid = 1
 	}
-	if l.kind == lineClick {
+	switch l.kind {
+	case lineClick:
 		t.clicks++
 		t.paidClicks += paid
 		t.spentClicks.Add(&t.spentClicks, amount)
-		return
+	case linePurchase:
+		t.paidPurchases += paid
+		t.spentPurchases.Add(&t.spentPurchases, amount)
+	default:
+		t.impressions++
+		t.paidImps += paid
+		t.spentImps.Add(&t.spentImps, amount)
 	}
-	t.impressions++
-	t.paidImps += paid
-	t.spentImps.Add(&t.spentImps, amount)
 }
 
 // adjustment is the last line of a request.

@@ -5,11 +5,13 @@ import (
 	"fmt"
 )
 
-// Classes of dedup keys. Class 0 are ids of events; the others are charge keys, each of a token and a kind of event.
+// Classes of dedup keys. Class 0 are ids of events; classes 1, 2 and 4 are charge keys, each of a token and a kind of event.
 const (
 	classEvent      = 0
 	classClick      = 1
 	classImpression = 2
+	classReceived   = 3 // Not charge keys: ids of events by the hour of their report.
+	classPurchase   = 4
 )
 
 // keysMax is how many charge keys are in memory at a time. BOUND: about 300 MB.
@@ -47,7 +49,7 @@ func (b *groupCheck) checkPart(from source, part, parts uint32) {
 		if !ok || !l.decides() || !inPart(l.key[:]) {
 			return
 		}
-		k := chargeKey{l.kind, l.key} // Classes and kinds of lines have the same numbers.
+		k := chargeKey{l.class(), l.key}
 		if first, twice := decided[k]; twice {
 			b.problem(fmt.Sprintf("line %d", l.seq), "DOUBLE CHARGE: charge key %x was decided at line %d", l.key, first.seq)
 			return
@@ -58,9 +60,9 @@ func (b *groupCheck) checkPart(from source, part, parts uint32) {
 		b.problem("", "the journal cannot be read to the end: %v", err)
 		return
 	}
-	low, high := []byte{tableDedup, classClick}, []byte{tableDedup, classImpression + 1}
+	low, high := []byte{tableDedup, classClick}, []byte{tableDedup, classPurchase + 1}
 	err = from(low, high, func(key, value []byte) {
-		if len(key) != 22 || !inPart(key[6:]) {
+		if len(key) != 22 || key[1] == classReceived || !inPart(key[6:]) {
 			return
 		}
 		r := reader{rest: value}

@@ -86,6 +86,17 @@ func (b *groupCheck) bucket(key []byte) *keys {
 	return k
 }
 
+// day returns the counts of the records of a table whose keys begin with a day.
+func (b *groupCheck) day(table uint8, key []byte) *keys {
+	id := day{table, binary.BigEndian.Uint32(key)}
+	k := b.days[id]
+	if k == nil {
+		k = &keys{}
+		b.days[id] = k
+	}
+	return k
+}
+
 func (b *groupCheck) countKey(class uint8) {
 	if class == classEvent {
 		b.g.EventKeys++

@@ -99,6 +99,8 @@ type Counts struct {
 	ChargedClicks      int64 `json:"chargedClicks"`
 	SpentClicks        int64 `json:"spentClicksMicros"`
 	Purchases          int64 `json:"purchases"`
+	ChargedPurchases   int64 `json:"chargedPurchases"`
+	SpentPurchases     int64 `json:"spentPurchasesMicros"`
 }
 
 func (c *Counts) add(o *Counts) {
@@ -109,13 +111,18 @@ func (c *Counts) add(o *Counts) {
 	c.ChargedClicks += o.ChargedClicks
 	c.SpentClicks += o.SpentClicks
 	c.Purchases += o.Purchases
+	c.ChargedPurchases += o.ChargedPurchases
+	c.SpentPurchases += o.SpentPurchases
 }
 
 // readCounts reads the counters of a cell; trailing zeros are not stored.
 func readCounts(b []byte) (c Counts, ok bool) {
 	r := reader{rest: b}
+	var other int64 // Quantities, sales that charge nothing, page views and over-delivery.
 	for _, f := range []*int64{
 		&c.Impressions, &c.ChargedImpressions, &c.SpentImpressions, &c.Clicks, &c.ChargedClicks, &c.SpentClicks, &c.Purchases,
+		&other, &other, &other, &other, &other, &other, &other, &other, &other, &other, &other, &other, &other,
+		&c.ChargedPurchases, &c.SpentPurchases,
 	} {
 		if len(r.rest) == 0 {
 			break
@@ -140,6 +147,7 @@ const (
 	lineReceived
 	lineReturned
 	lineCarried
+	linePurchase
 )
 
 // line is one line of the journal.
@@ -166,7 +174,21 @@ func readLine(seq uint64, b []byte) (l line, ok bool) {
 }
 
 // decides reports whether the line decides a charge.
-func (l *line) decides() bool { return l.kind == lineClick || l.kind == lineImpression }
+func (l *line) decides() bool { return l.class() != 0 }
+
+// class returns the class of the charge keys that a kind of line decides, 0 for lines that decide no charge.
+func (l *line) class() uint8 {
+	switch l.kind {
+	case lineClick:
+		return classClick
+	case lineImpression:
+		return classImpression
+	case linePurchase:
+		return classPurchase
+	default:
+		return 0
+	}
+}
 
 // nextChain returns the chain value after a line: SHA-256 over the chain value before it, its number and its stored
 // body, cut to 128 bits.

@@ -9,6 +9,7 @@ import (
 	service "github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -25,9 +26,8 @@ func seller(t *testing.T, w *managetest.Environment) {
 	}
 }
 
-// TestNoOperationMakesACPACampaign: no command charges a purchase, so a CPA campaign would win for free. The operation
-// that has a charge type refuses it; the others have none.
-func TestNoOperationMakesACPACampaign(t *testing.T) {
+// TestWhoMakesACPACampaign: the operation that has a charge type accepts CPA with a total budget; the others have none.
+func TestWhoMakesACPACampaign(t *testing.T) {
 	w := managetest.New(t)
 	seller(t, w)
 	w.Keys["page"] = w.ModalToken("management", "v")
@@ -37,7 +37,7 @@ func TestNoOperationMakesACPACampaign(t *testing.T) {
 		method, path, key, body string
 		status                  int
 	}{
-		{"POST", "/campaign-service/campaigns?vendor_id=v", "management", `"campaignType":"manual","budget":{"amount":9,"type":"total"},` + bids, 422},
+		{"POST", "/campaign-service/campaigns?vendor_id=v", "management", `"campaignType":"manual","budget":{"amount":9,"type":"total"},` + bids, 201},
 		{"POST", "/campaign-service/campaigns?vendor_id=v", "management", `"campaignType":"manual","budget":{"amount":9},` + bids, 422},
 		{"POST", "/agency/campaigns?vendor_id=v", "management", `"budget":9,"budgetPeriod":"total","targetRoas":2,"startDate":"2026-03-17T09:30:00Z","targets":[{"type":"product","id":"p"}]`, 201},
 		{"POST", "/toppie/campaigns?vendor_id=v", "management", `"budget":9,"budgetPeriod":"total","targetRoas":2,"startDate":"2026-03-17T09:30:00Z","targets":[{"type":"product","id":"p"}]`, 201},
@@ -45,15 +45,18 @@ func TestNoOperationMakesACPACampaign(t *testing.T) {
 		{"POST", "/modal-service/vendors/v/promote-my-shop", "page", `"budgetAmount":9`, 200},
 	} {
 		rec := call(w, c.method, "/public/v1"+c.path, c.key, "{"+common+c.body+"}")
-		if rec.Code != c.status || c.status == 422 && !strings.Contains(rec.Body.String(), `"chargeType"`) {
+		if rec.Code != c.status || c.status == 422 && !strings.Contains(rec.Body.String(), `"type"`) {
 			t.Errorf("%s %s: %d %s, want %d", c.method, c.path, rec.Code, rec.Body, c.status)
 		}
 	}
 	all, _, err := w.Store.Tenant(managetest.Main).Campaigns(t.Context(), store.CampaignFilter{Limit: 100})
-	if err != nil || len(all) != 4 {
-		t.Fatalf("%d campaigns, %v, want those of the four operations that take no charge type", len(all), err)
+	if err != nil || len(all) != 5 {
+		t.Fatalf("%d campaigns, %v, want one of the operation that takes a charge type and four of those that do not", len(all), err)
 	}
 	for i := range all {
+		if all[i].Charge == market.CPA {
+			continue
+		}
 		path := fmt.Sprint("/public/v1/campaign-service/campaigns/", all[i].ID)
 		if rec := call(w, "PATCH", path, "management", `{"chargeType":"CPA"}`); rec.Code != 200 || !strings.Contains(rec.Body.String(), `"CPC"`) {
 			t.Errorf("PATCH: %d %s, want the charge type as it was", rec.Code, rec.Body)
@@ -61,16 +64,26 @@ func TestNoOperationMakesACPACampaign(t *testing.T) {
 	}
 }
 
-// TestACPACampaignOfEarlierDoesNotCompete: a CPA campaign of an earlier release wins nothing, an explanation says that it
-// is inactive, and campaigns that are charged win as before.
-func TestACPACampaignOfEarlierDoesNotCompete(t *testing.T) {
-	w := managetest.New(t)
+// TestACPACampaignCompetesOnceItIsCharged: as long as a node of an older version may be in the cluster no purchase is charged. Then a
+// CPA campaign wins nothing, an explanation says that it is inactive, and campaigns that are charged win as before. From
+// LevelAttribution on it wins.
+func TestACPACampaignCompetesOnceItIsCharged(t *testing.T) {
+	t.Run("before", func(t *testing.T) { testPaidByPurchases(t, managetest.NewAt(t, command.LevelAttribution-1), false) })
+	t.Run("after", func(t *testing.T) { testPaidByPurchases(t, managetest.New(t), true) })
+}
+
+func testPaidByPurchases(t *testing.T, w *managetest.Environment, competes bool) {
+	t.Helper()
 	seller(t, w)
 	if rec := call(w, "POST", "/public/v1/billing-service/vendors/v/balance", "management", `{"balance":50}`); rec.Code != 200 {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
 	const request = `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p"]}}]}`
-	for wins, charge := range []market.ChargeType{market.CPA, market.CPC} {
+	for i, charge := range []market.ChargeType{market.CPA, market.CPC} {
+		wins := i
+		if competes {
+			wins = 1
+		}
 		c := market.Campaign{VendorID: "v", Name: "c", Type: "manual", Charge: charge, Period: market.Total, Budget: 9_000_000, Active: true, Status: market.Approved}
 		bid := service.ListingBid("p")
 		bid.Amount = 900_000
@@ -87,11 +100,11 @@ func TestACPACampaignOfEarlierDoesNotCompete(t *testing.T) {
 				Candidates []struct{ ChargeType, Outcome, Reason string }
 			}
 		}
-		if err := json.Unmarshal(rec.Body.Bytes(), &explained); err != nil || len(explained.Auctions) != 1 || len(explained.Auctions[0].Candidates) != wins+1 {
+		if err := json.Unmarshal(rec.Body.Bytes(), &explained); err != nil || len(explained.Auctions) != 1 || len(explained.Auctions[0].Candidates) != i+1 {
 			t.Fatalf("%v: %d %s", err, rec.Code, rec.Body)
 		}
 		for _, x := range explained.Auctions[0].Candidates {
-			if x.ChargeType == "CPA" && (x.Outcome != "lost" || x.Reason != "inactive") {
+			if x.ChargeType == "CPA" && !competes && (x.Outcome != "lost" || x.Reason != "inactive") {
 				t.Errorf("the CPA campaign is explained as %+v", x)
 			}
 		}

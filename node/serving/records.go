@@ -131,7 +131,11 @@ func (es *eventScratch) forged(keyring *bidid.Keyring, nowMillis int64, fault *w
 // resolve sets the fields of a record that come from its token. The token alone decides campaign, price and charge type.
 // A bid of external demand is counted under no campaign and never charged.
 func (es *eventScratch) resolve(r *command.EventRecord, p *bidid.Payload, e *event.Event) {
-	r.ChargeKey = es.hasher.charge(e.Kind, e.ResolvedBidID)
+	paidBy := e.Kind
+	if p.Charge == market.CPA && !p.External {
+		paidBy = event.Purchase // One purchase pays for the token, whichever of its interactions is credited.
+	}
+	r.ChargeKey = es.hasher.charge(paidBy, e.ResolvedBidID)
 	r.Bucket = hourOf(p.IssuedMillis)
 	r.PlacementIndex = p.PlacementIndex
 	if p.External {

@@ -14,7 +14,7 @@ import (
 
 // CounterRow is the sum of the counters of a product, a vendor or the marketplace, over one day or all days.
 //
-// Impressions and clicks are those of campaigns: of all bids on the product, of all campaigns of the vendor. Purchases of a
+// Impressions, clicks and attributed sales are those of campaigns: of all bids on the product, of all campaigns of the vendor. Purchases of a
 // product are all of its purchases, whatever led to them. Counters do not say which vendor sold a product, so a vendor gets the
 // purchases of those products that no other vendor sells: perhaps too few, but none of another vendor, and none twice.
 type CounterRow struct {
@@ -75,12 +75,22 @@ func (y *tally) sorted() []CounterRow {
 	return rows
 }
 
-// withoutPurchases returns the counters of impressions and clicks, and of what they could not be charged, alone.
+// withoutPurchases returns the counters of impressions and clicks, of what they could not be charged, and of what was
+// attributed to them.
 func withoutPurchases(c *rollup.Counters) *rollup.Counters {
 	return &rollup.Counters{
 		Impressions: c.Impressions, ChargedImpressions: c.ChargedImpressions, SpentImpressions: c.SpentImpressions,
 		Clicks: c.Clicks, ChargedClicks: c.ChargedClicks, SpentClicks: c.SpentClicks, Overdelivery: c.Overdelivery,
+		Attributed: c.Attributed, Halo: c.Halo, Viewed: c.Viewed, ChargedPurchases: c.ChargedPurchases, SpentPurchases: c.SpentPurchases,
 	}
+}
+
+// ofCampaign returns the counters of a campaign with the attributed sales among its purchases.
+func ofCampaign(c rollup.Counters) rollup.Counters {
+	c.Purchases += c.Attributed.Count
+	c.PurchaseQuantity += c.Attributed.Quantity
+	c.PurchaseAmount += c.Attributed.Amount
+	return c
 }
 
 // ProductCounters returns the counters of a product, by day or as one row. Days without counters are left out. ErrNotFound for a

@@ -33,7 +33,7 @@ type Interactions struct {
 
 // Interaction is one line: the counters of one vendor, campaign or product for one hour or day.
 //
-// By campaign, purchases are those that were reported with the campaign. By vendor and by product, purchases are all purchases of
+// By campaign, purchases are those that were attributed to the campaign. By vendor and by product, purchases are all purchases of
 // the products, and the vendor is empty where several vendors sell the product or it has left the catalog.
 type Interaction struct {
 	Millis   int64 // Start of the local hour or day.
@@ -197,7 +197,8 @@ func (l *lineQuery) addCampaigns(b *longState, span cells) {
 		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
 			if l.query.By == ByCampaign {
 				line.Campaign = c.id
-				l.add(line, x.Cell, &x.Counters)
+				counters := ofCampaign(x.Counters)
+				l.add(line, x.Cell, &counters)
 			} else {
 				l.add(line, x.Cell, withoutPurchases(&x.Counters))
 			}

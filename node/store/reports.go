@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -41,7 +42,25 @@ func (t Tenant) CampaignReport(ctx context.Context, campaign ids.UUID, d Dates) 
 		part := b.CampaignCounters(campaign, c.from, c.to)
 		sum.Add(&part)
 	})
-	return sum, err
+	return ofCampaign(sum), err
+}
+
+// CampaignSold returns the purchases that were attributed to a campaign by product sold, for each local day or, under an empty
+// date, for all of them.
+func (t Tenant) CampaignSold(ctx context.Context, campaign ids.UUID, d Dates, daily bool) (map[string][]ReportRow, error) {
+	y := t.newTally(daily)
+	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) {
+		b.CampaignSaleCells(campaign, c.from, c.to, func(s *shard.ProductSales) {
+			y.row(s.Cell).Sold[s.Product] += s.Attributed.Count
+		})
+	})
+	sold := make(map[string][]ReportRow, len(y.rows))
+	for date, row := range y.rows {
+		for _, product := range slices.Sorted(maps.Keys(row.Sold)) {
+			sold[date] = append(sold[date], ReportRow{Date: date, ProductID: product, Counters: rollup.Counters{Purchases: row.Sold[product]}})
+		}
+	}
+	return sold, err
 }
 
 // CampaignAuctions sums the auctions that a campaign has won and lost over the dates. ErrNotFound for another marketplace's
@@ -67,7 +86,7 @@ func (t Tenant) CampaignDaily(ctx context.Context, campaign ids.UUID, d Dates) (
 	})
 	rows := make([]ReportRow, 0, len(y.rows))
 	for _, r := range y.sorted() {
-		rows = append(rows, ReportRow{Date: r.Date, Counters: r.Counters, Auctions: r.Auctions})
+		rows = append(rows, ReportRow{Date: r.Date, Counters: ofCampaign(r.Counters), Auctions: r.Auctions})
 	}
 	return rows, err
 }
@@ -85,7 +104,7 @@ func (t Tenant) CampaignProducts(ctx context.Context, campaign ids.UUID, d Dates
 	})
 	rows := make([]ReportRow, 0, len(products))
 	for id, sum := range products {
-		rows = append(rows, ReportRow{ProductID: id, Counters: *sum})
+		rows = append(rows, ReportRow{ProductID: id, Counters: ofCampaign(*sum)})
 	}
 	slices.SortFunc(rows, func(a, b ReportRow) int { return cmp.Compare(a.ProductID, b.ProductID) })
 	return rows, err

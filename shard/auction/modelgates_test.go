@@ -69,7 +69,7 @@ func (w *modelMarket) loses(q query, c *campaign, b *market.Bid, t *auction.Para
 	hour := int((t.NowMillis + int64(t.OffsetSeconds)*1000) / 3_600_000 % (7 * 24))
 	hour = (hour + 3*24) % (7 * 24)
 	switch {
-	case !c.Active || c.Status == market.Terminated || c.Charge == market.CPA || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
+	case !c.Active || c.Status == market.Terminated || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
 		return 0, auction.Inactive, true
 	case t.NowMillis < c.StartMillis:
 		return 0, auction.NotStarted, true
@@ -116,7 +116,7 @@ func (w *modelMarket) sponsored(q query, product string, t *auction.Params) bool
 			continue
 		case b.TargetType != market.TargetProduct || b.Target != product:
 			continue
-		case !c.Active || c.Status != market.Approved || c.Charge == market.CPA || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
+		case !c.Active || c.Status != market.Approved || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
 			continue
 		case t.NowMillis < c.StartMillis || c.EndMillis != 0 && t.NowMillis >= c.EndMillis:
 			continue

@@ -106,7 +106,11 @@ func (x *modelBid) expected(rank int, price money.Micros) money.Micros {
 			seen = seen * 9 / 10
 		}
 		probability := new(big.Int).Mul(big.NewInt(seen), big.NewInt(int64(x.click)))
-		cost.Mul(cost, probability.Rsh(probability, 16))
+		probability.Rsh(probability, 16)
+		if x.charge == market.CPA { // 10 of 100 clicks are followed by a purchase.
+			probability.Mul(probability, big.NewInt(10<<32/100)).Rsh(probability, 32)
+		}
+		cost.Mul(cost, probability)
 		cost.Add(cost, big.NewInt(1<<32-1)).Rsh(cost, 32)
 	}
 	return max(1, money.Micros(cost.Int64()))

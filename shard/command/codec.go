@@ -90,6 +90,17 @@ func (d *Decoder) Uvarint() uint64 {
 	return v
 }
 
+// Varint reads a signed variable-length number.
+func (d *Decoder) Varint() int64 {
+	v, n := binary.Varint(d.rest)
+	if n <= 0 {
+		d.Fail()
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
 // Bool reads a byte that must be 0 or 1.
 func (d *Decoder) Bool() bool {
 	b := d.U8()

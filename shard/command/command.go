@@ -44,6 +44,9 @@ const (
 	OpPace              // Publishes the pacing decisions of the group's leader.
 	OpTraffic           // Says how many auctions a marketplace had in an hour.
 	OpCountAuctions     // Adds the auctions that campaigns have won and lost on one node.
+	OpDecideCredits     // Records to which touches the items of purchases go.
+	OpApplyCredits      // Counts and charges credited items in the group of their touches.
+	OpCloseCredits      // Removes purchases from the open ones whose credits are carried out.
 )
 
 // Events holds the events of one request that one group stores.

@@ -213,6 +213,11 @@ var (
 		example("count auctions", AppendCountAuctions, CountAuctions{1, 2, 3, []CampaignAuctions{
 			{4, 5, 600, []LostAuctions{{0, 7}, {23, AuctionsMax}}}, {Campaign: 8},
 		}}, ReadCountAuctions),
+		example("decide credits", AppendDecideCredits, DecideCredits{[]CreditDecision{
+			{PurchaseName{1, [16]byte{2}}, []Credit{someCredit}}, {Purchase: PurchaseName{3, [16]byte{4}}},
+		}}, ReadDecideCredits),
+		example("apply credits", AppendApplyCredits, ApplyCredits{[]Credit{someCredit}}, ReadApplyCredits),
+		example("close credits", AppendCloseCredits, CloseCredits{[]PurchaseName{{1, [16]byte{2}}}}, ReadCloseCredits),
 		example("notice", func(dst []byte, millis int64, x *noticed) []byte {
 			cmd := AppendPatchCampaign(dst, millis, &x.PatchCampaign)
 			return AppendAttempt(AppendNotice(cmd, &x.Notice), x.Attempt)
@@ -228,6 +233,11 @@ var (
 		}),
 	}
 )
+
+var someCredit = Credit{
+	Purchase: PurchaseName{1, [16]byte{2}}, Item: 3, Group: 4, Marketplace: 5, Campaign: 6, Bid: 7, Kind: event.Click, Halo: true,
+	PlacementIndex: 8, Cell: 9, UserHash: 10, Product: "p1", Quantity: 11, UnitPrice: 12, Price: 13, ChargeKey: [16]byte{14}, Issued: 15,
+}
 
 func readSettings(c *Command) (market.Marketplace, error) {
 	p, err := ReadPutMarketplace(c)

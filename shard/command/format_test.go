@@ -56,6 +56,9 @@ func TestFormat(t *testing.T) {
 		{OpPace, paces.name},
 		{OpTraffic, traffics.name},
 		{OpCountAuctions, countAuctions.name},
+		{OpDecideCredits, decideCredits.name},
+		{OpApplyCredits, applyCredits.name},
+		{OpCloseCredits, closeCredits.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -72,6 +75,8 @@ func TestFormat(t *testing.T) {
 		rowsOf(pacingMemories),
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(trafficDates), rowsOf(traffics),
 		rowsOf(countAuctions), rowsOf(campaignAuctions), rowsOf(lostAuctions),
+		rowsOf(decideCredits), rowsOf(creditDecisions), rowsOf(applyCredits), rowsOf(closeCredits), rowsOf(purchaseNames),
+		rowsOf(openCredits), rowsOf(creditItems), rowsOf(credits),
 	} {
 		write(&b)
 	}

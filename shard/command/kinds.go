@@ -63,6 +63,7 @@ var (
 	boolean = number[bool]("bool", 1)
 	price   = number[money.Micros]("amount from 0", uint64(money.MaxMicros))
 	millis  = number[int64]("i64, milliseconds", math.MaxUint64)
+	whole   = number[int64]("i64 from 0", math.MaxInt64)
 	text    = kind[string]{codec{name: "text", least: 1, form: formText}}
 	uuid    = kind[ids.UUID]{codec{name: "id", least: 16, form: form128}}
 	key16   = kind[[16]byte]{codec{name: "16 bytes", least: 16, form: form128}}

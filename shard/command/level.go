@@ -35,10 +35,12 @@ const (
 	// LevelReports counts the auctions that campaigns have won and lost, by reason (auctions.go), and lets one withdrawal take
 	// from several wallets (AdjustWallet.Others).
 	LevelReports
+	// LevelAttribution stores touches, credits purchases to them, and charges what is paid by purchases.
+	LevelAttribution
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelReports
+const LevelNewest = LevelAttribution
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
@@ -53,6 +55,7 @@ var introduced = [...]Level{
 	OpPatchBid: LevelVersions, OpPatchProducts: LevelVersions,
 	OpMarkVendors: LevelCampaignRules, OpForgetNotices: LevelNotices, OpPace: LevelPacing, OpTraffic: LevelPacing,
 	OpCountAuctions: LevelReports,
+	OpDecideCredits: LevelAttribution, OpApplyCredits: LevelAttribution, OpCloseCredits: LevelAttribution,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 
@@ -149,11 +150,32 @@ func randomOf[T any](random *rand.Rand) T {
 		for i := range x.Campaigns {
 			x.Campaigns[i].Campaign, x.Campaigns[i].Word = uint32(i+1), x.Campaigns[i].Word&^(1<<32-1)|market.PacingUnshaded
 		}
+	case *DecideCredits:
+		for i := range x.Decisions {
+			validCredits(x.Decisions[i].Credits)
+			for j := range x.Decisions[i].Credits {
+				x.Decisions[i].Credits[j].Purchase = x.Decisions[i].Purchase
+			}
+		}
+	case *ApplyCredits:
+		validCredits(x.Credits)
+	case *OpenCredit:
+		for i := range x.Items {
+			x.Items[i].Quantity &= math.MaxInt64
+		}
+		validCredits(x.Credits)
 	case *Bootstrap:
 		validRecords(x.Keys)
 		x.Marketplace.LearnedQualityMilli, x.Marketplace.TrafficDates = 0, nil
 	}
 	return v
+}
+
+func validCredits(all []Credit) {
+	for i := range all {
+		c := &all[i]
+		c.Item, c.Kind, c.Quantity = uint16(i), c.Kind%(event.Click+1), c.Quantity&math.MaxInt32+1
+	}
 }
 
 func validRecords(all []Record) {

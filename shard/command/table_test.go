@@ -31,6 +31,17 @@ var roundTrips = map[string]func(t *testing.T, random *rand.Rand){
 	"commit segment":  roundTrip(AppendCommitSegment, ReadCommitSegment),
 	"traffic":         roundTrip(AppendTraffic, ReadTraffic),
 	"count auctions":  roundTrip(AppendCountAuctions, ReadCountAuctions),
+	"decide credits":  roundTrip(AppendDecideCredits, ReadDecideCredits),
+	"apply credits":   roundTrip(AppendApplyCredits, ReadApplyCredits),
+	"close credits":   roundTrip(AppendCloseCredits, ReadCloseCredits),
+	"open credit": func(t *testing.T, random *rand.Rand) {
+		o := randomOf[OpenCredit](random)
+		d := NewDecoder(AppendOpenCredit(nil, &o))
+		var got OpenCredit
+		if d.OpenCredit(&got); d.Err() != nil || !reflect.DeepEqual(got, o) {
+			t.Errorf("%v\n got %+v\nwant %+v", d.Err(), got, o)
+		}
+	},
 	"vendor": func(t *testing.T, random *rand.Rand) {
 		v := randomOf[market.Vendor](random)
 		d := NewDecoder(AppendVendor(nil, &v))

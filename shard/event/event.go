@@ -13,7 +13,9 @@ const (
 	RepeatMillis     = 3 * dayMillis  // An event id is recognised for this time after its report, whatever its time or token.
 	ClickMillis      = 7 * dayMillis  // A click charges within this time of its auction.
 	ImpressionMillis = dayMillis      // An impression charges within this time of its auction.
-	dayMillis        = 24 * 3600 * 1000
+	// A purchase charges within this time of its auction: a touch is reported up to 30 days after it, and credited for 90.
+	PurchaseMillis = 121 * dayMillis
+	dayMillis      = 24 * 3600 * 1000
 )
 
 // AgeSecondsMax bounds the age of an event in its record. BOUND: the time in which a click is charged; what is reported

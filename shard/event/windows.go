@@ -46,7 +46,9 @@ func ChargeHorizon(k Kind, now int64) uint32 {
 		return BucketOf(now - ImpressionMillis)
 	case Click:
 		return BucketOf(now - ClickMillis)
+	case Purchase:
+		return BucketOf(now - PurchaseMillis)
 	default:
-		return CountHorizon(now) // Purchases and page views are not charged here.
+		return CountHorizon(now) // Page views are not charged.
 	}
 }

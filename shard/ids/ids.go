@@ -123,6 +123,9 @@ func hashed(sum [sha256.Size]byte) UUID {
 // shard mod G.
 type Group uint16
 
+// CarriesCampaigns reports whether the group carries campaigns, wallets and events. Group 0 does not.
+func (g Group) CarriesCampaigns() bool { return g != 0 }
+
 // Topology maps shards to Raft groups. It is written at bootstrap and never changes.
 type Topology struct {
 	// DataGroups is G, the number of data groups, 1 to 256.

@@ -40,6 +40,7 @@ const (
 	// top of the amount, Amount what the earlier days of the month left unspent; Bid is Carryover.Month; Key is the
 	// campaign's id. No money moves. A BudgetInForce without it is a budget that is not carried over.
 	BudgetCarried
+	PurchaseCharge // The charge decision of a purchase that was attributed, also when nothing was charged.
 )
 
 // Chain is the running hash over all lines up to one: SHA-256 over the previous chain and the line, truncated to 128

@@ -32,7 +32,7 @@ func (m *Market) putCampaign(c *Campaign) *Balances {
 	if row.EndMillis == 0 {
 		row.EndMillis = math.MaxInt64
 	}
-	if c.Active && c.Status != Terminated && c.Charge.Charged() {
+	if c.Active && c.Status != Terminated {
 		row.Flags |= CampaignActive
 	}
 	if c.Status == Approved {

@@ -64,10 +64,6 @@ const (
 	ChargeTypes = 4
 )
 
-// Charged reports whether a win of the charge type can be charged. A CPA win cannot, because no command charges the
-// purchase that would pay for it. A CPA campaign would win without ever being charged, so it does not compete.
-func (t ChargeType) Charged() bool { return t != CPA }
-
 // NeedsTotal reports whether campaigns of the charge type need a budget of period Total: a purchase is charged when it is attributed,
 // which a budget of a period that is over would not bound.
 func (t ChargeType) NeedsTotal() bool { return t == CPA }

@@ -11,12 +11,16 @@ import (
 var ErrUnreadable = errors.New("unreadable counters")
 
 // fields returns the counters in the order of their stored form. Append only.
-func (c *Counters) fields() [11]*int64 {
+func (c *Counters) fields() [22]*int64 {
 	return [...]*int64{
 		&c.Impressions, &c.ChargedImpressions, (*int64)(&c.SpentImpressions),
 		&c.Clicks, &c.ChargedClicks, (*int64)(&c.SpentClicks),
 		&c.Purchases, &c.PurchaseQuantity, (*int64)(&c.PurchaseAmount),
 		&c.Pageviews, (*int64)(&c.Overdelivery),
+		&c.Attributed.Count, &c.Attributed.Quantity, (*int64)(&c.Attributed.Amount),
+		&c.Halo.Count, &c.Halo.Quantity, (*int64)(&c.Halo.Amount),
+		&c.Viewed.Count, &c.Viewed.Quantity, (*int64)(&c.Viewed.Amount),
+		&c.ChargedPurchases, (*int64)(&c.SpentPurchases),
 	}
 }
 
@@ -57,11 +61,15 @@ func (c *Counters) Decode(b []byte) error {
 // counting must not fail. They are reported sales and never money that Gavel charges.
 func (c *Counters) Purchase(quantity int64, unitPrice money.Micros) {
 	c.PurchaseQuantity = saturate(c.PurchaseQuantity, quantity)
+	c.PurchaseAmount = money.Micros(saturate(int64(c.PurchaseAmount), int64(amountOf(quantity, unitPrice))))
+}
+
+func amountOf(quantity int64, unitPrice money.Micros) money.Micros {
 	amount, ok := money.Mul(unitPrice, quantity)
 	if !ok {
-		amount = money.MaxMicros
+		return money.MaxMicros
 	}
-	c.PurchaseAmount = money.Micros(saturate(int64(c.PurchaseAmount), int64(amount)))
+	return amount
 }
 
 func saturate(a, b int64) int64 {

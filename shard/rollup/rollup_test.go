@@ -11,6 +11,7 @@ func TestCountersReadBack(t *testing.T) {
 		{},
 		{Impressions: 1},
 		{Impressions: 1, ChargedImpressions: 2, SpentImpressions: 3, Clicks: 4, ChargedClicks: 5, SpentClicks: 6, Purchases: 7, PurchaseQuantity: -8, PurchaseAmount: money.MaxMicros, Pageviews: 9, Overdelivery: 10},
+		{Attributed: Sales{1, 2, 3}, Halo: Sales{4, 5, 6}, Viewed: Sales{7, 8, 9}, ChargedPurchases: 10, SpentPurchases: 11},
 	} {
 		stored := want.AppendTo(nil)
 		var got Counters
@@ -20,7 +21,7 @@ func TestCountersReadBack(t *testing.T) {
 		}
 	}
 	var c Counters
-	if c.Decode([]byte{0x80}) == nil || c.Decode(make([]byte, 12)) == nil {
+	if c.Decode([]byte{0x80}) == nil || c.Decode(make([]byte, 23)) == nil {
 		t.Error("damaged counters were read")
 	}
 }

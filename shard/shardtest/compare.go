@@ -34,6 +34,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.comparePaces(r, b, fail)
 	m.compareLearned(r, b, fail)
 	m.compareAuctions(b, fail)
+	m.compareCredits(b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}

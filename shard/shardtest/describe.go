@@ -40,6 +40,9 @@ var readers = map[command.Op]struct {
 	command.OpPace:           {"pace", reader(command.ReadPace)},
 	command.OpTraffic:        {"traffic", reader(command.ReadTraffic)},
 	command.OpCountAuctions:  {"count auctions", reader(command.ReadCountAuctions)},
+	command.OpDecideCredits:  {"decide credits", reader(command.ReadDecideCredits)},
+	command.OpApplyCredits:   {"apply credits", reader(command.ReadApplyCredits)},
+	command.OpCloseCredits:   {"close credits", reader(command.ReadCloseCredits)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {

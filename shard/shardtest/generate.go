@@ -31,6 +31,8 @@ type Generator struct {
 	made        []command.CreateCampaign
 	token       []token
 	attempted   []sentAttempt
+	decisions   []command.CreditDecision
+	issued      []uint32          // The hours of the tokens that credits pay for.
 	seen        []market.Campaign // Campaigns as proposers have read them.
 }
 
@@ -89,8 +91,7 @@ func (g *Generator) Step() Step {
 		g.repeat, g.repeat, g.late,
 		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts, g.mark, g.forgetNotices,
 		g.pace, g.pace,
-		g.traffic,
-		g.auctions,
+		g.traffic, g.auctions, g.credits, g.credits, g.credits,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }

@@ -36,9 +36,13 @@ type Model struct {
 	UnknownMax int
 	// ClickAdsMax is how many ads of a marketplace have their own click rate.
 	ClickAdsMax int
-	Clicks      map[market.ClickCell]Clicks
-	Delays      map[uint16]Delay
-	Traffic     map[uint16][]command.Traffic // The hours that were learned.
+	// TouchesMax is how many clicks, and impressions, of a user and day are kept.
+	TouchesMax int
+	Purchases  map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
+	Credits    []Credited
+	Clicks     map[market.ClickCell]Clicks
+	Delays     map[uint16]Delay
+	Traffic    map[uint16][]command.Traffic // The hours that were learned.
 
 	PaceNumber uint64 // Of the last Pace.
 	Auctions   map[auctionCell]rollup.Auctions
@@ -47,6 +51,7 @@ type Model struct {
 
 	counted map[uint16]counted // The newest counted reports, by node.
 	unknown map[unknownDay]map[string]bool
+	touched []touched
 	seen    map[seenKey]bool
 	reports []report
 	adjusts map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
@@ -138,6 +143,7 @@ func NewModel() *Model {
 		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
+		TouchesMax: shard.TouchesMax, Purchases: make(map[command.PurchaseName]*command.OpenCredit),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
 		Traffic:  make(map[uint16][]command.Traffic),
 		Auctions: make(map[auctionCell]rollup.Auctions), tallies: make(map[applied]bool),
@@ -184,6 +190,7 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	}
 	counted.Items = m.countedItems(marketplace, &r)
 	m.Events = append(m.Events, counted)
+	m.attribute(marketplace, c, &r)
 	m.teach(c, &r, outcome.Outcome)
 	return outcome
 }
@@ -238,9 +245,13 @@ func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) co
 		return command.EventResult{Outcome: command.AlreadyCharged}
 	}
 	m.seen[id] = true
+	return m.debit(c, r.Price, r.ChargeKey, charged)
+}
 
+// debit charges a price, as far as budget and wallet go, and sets charged to the amount.
+func (m *Model) debit(c *Campaign, of money.Micros, key [16]byte, charged *big.Int) command.EventResult {
 	w, prepaid := m.Wallets[c.Campaign.Wallet], !m.postPaid(c.Marketplace)
-	price := big.NewInt(int64(r.Price))
+	price := big.NewInt(int64(of))
 	charged.Set(price)
 	limit := func(left *big.Int) {
 		if left.Sign() < 0 {
@@ -262,10 +273,10 @@ func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) co
 	w.Spent.Add(w.Spent, charged)
 	m.emptied(w, new(big.Int).Add(w.Balance, charged))
 	over := charged.Sign() > 0 && (c.Budget > 0 && c.Spent.Cmp(c.limit()) > 0 || prepaid && w.Balance.Sign() < 0)
-	m.Lines = append(m.Lines, Line{c.Ordinal, r.ChargeKey, charged, over})
+	m.Lines = append(m.Lines, Line{c.Ordinal, key, charged, over})
 
 	result := command.EventResult{Outcome: command.Clipped, Charged: micros(charged)}
-	result.Clipped = r.Price - result.Charged
+	result.Clipped = of - result.Charged
 	if charged.Sign() == 0 {
 		result.Outcome = command.NothingLeft
 	}
@@ -335,6 +346,13 @@ func (m *Model) Count(id ids.UUID, marketplace uint16) (sum rollup.Counters) {
 		}
 		one.Overdelivery = e.Overdelivery
 		sum.Add(&one)
+	}
+	for i := range m.Credits {
+		if c := &m.Credits[i]; c.To == id {
+			one := c.counts()
+			one.Overdelivery = money.Micros(c.Clipped)
+			sum.Add(&one)
+		}
 	}
 	return sum
 }

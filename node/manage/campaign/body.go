@@ -31,7 +31,7 @@ type Body struct {
 	Bids                 []BidBody         `json:"bids" minItems:"1" maxItems:"500"`
 	AdFormat             string            `json:"adFormat,omitempty" enum:"listing,banner,sponsored_brand" doc:"Default listing."`
 	PromotionType        *PromotionType    `json:"promotionType,omitempty" doc:"Alias: promotionType.adFormat is adFormat."`
-	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC for listings, else CPM. CPA is refused, because this release does not charge purchases."`
+	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC for listings, else CPM. CPA pays for the first purchase that is attributed to an ad, and needs a budget of type total."`
 	Budget               *Budget           `json:"budget,omitempty" doc:"Absent: limited by the wallet only."`
 	Pacing               string            `json:"pacing,omitempty" enum:"asap,even" doc:"How a budget of type total is spent: as soon as auctions are won, which is the default, or spread evenly until endDate, which is then required. All other budgets are spread over their period, and refuse the member."`
 	StartDate            *resource.Time    `json:"startDate,omitempty" doc:"Default now."`

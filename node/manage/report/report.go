@@ -8,8 +8,8 @@
 // Auctions won and lost are counted by campaign on each node, which reports them every ten seconds; they lag by that much behind
 // completeThrough, which is about events. A node that is killed loses those of ten seconds.
 //
-// Limits: for purchases that named a campaign, products are not counted by
-// campaign, so its countByProduct is null. Counters do not contain the seller: a vendor's report has the purchases of products that no
+// Limits: purchases of a campaign are those attributed to it; those of the other reports are all purchases, and "attributed" says which
+// of them were credited to ads. Counters do not contain the seller: a vendor's report has the purchases of products that no
 // other vendor sells, and lines of interactions have a null vendorId for the others, so these numbers may be too low, but nothing is
 // counted twice. Purchases of products that are in no catalog, beyond 10,000 products of a day and group, are counted for the product
 // "other"; a product of the catalog with that id would share its counters.
@@ -69,7 +69,7 @@ type Purchases struct {
 	Amount         int64            `json:"amount" doc:"Minor units, rounded half up."`
 	Count          int64            `json:"count"`
 	Quantity       int64            `json:"quantity"`
-	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless purchase_count_by_product is true. Also null if it is unknown: for purchases that were reported with a campaign, products are not counted by campaign."`
+	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless purchase_count_by_product is true. Also null if it is unknown: for a product of a campaign whose ads led to purchases of other products."`
 }
 
 // count fills countByProduct from rows of products, if they contain all purchases. Otherwise a part could be taken for the whole.
@@ -91,6 +91,8 @@ type Numbers struct {
 	Impressions Spend     `json:"impressions"`
 	Clicks      Spend     `json:"clicks"`
 	Purchases   Purchases `json:"purchases"`
+	// Attributed is an extension of the interface.
+	Attributed Attributed `json:"attributed" doc:"Items of purchases that were credited to ads, by the day of the click or impression. A purchase is credited within a minute; a click or impression that is reported after that is counted, and not credited with it."`
 	// Overdelivery is an extension of the interface.
 	Overdelivery Overdelivery `json:"overdelivery" doc:"Prices of clicks and impressions that budget or wallet could not pay. They are not billed."`
 }
@@ -222,11 +224,11 @@ func campaignSum(ctx context.Context, campaign ids.UUID, d store.Dates, byProduc
 	}
 	sum.Numbers = numbersOf(&c, st.Settings().CurrencyExponent)
 	if byProduct {
-		rows, err := st.CampaignProducts(ctx, campaign, d)
+		sold, err := st.CampaignSold(ctx, campaign, d, false)
 		if err != nil {
 			return sum, resource.ErrorOf(err)
 		}
-		sum.Purchases.count(rows)
+		sum.Purchases.count(sold[""])
 	}
 	auctions, err := st.CampaignAuctions(ctx, campaign, d)
 	sum.Auctions = auctionsOf(&auctions)
@@ -248,12 +250,18 @@ func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {
 	if err != nil {
 		return nil, err
 	}
+	var sold map[string][]store.ReportRow
+	if in.PurchaseCountByProduct {
+		if sold, err = st.CampaignSold(ctx, campaign, d, true); err != nil {
+			return nil, resource.ErrorOf(err)
+		}
+	}
 	exponent := st.Settings().CurrencyExponent
 	all := make([]Day, len(page))
 	for i := range page {
 		all[i] = Day{Date: page[i].Date, Numbers: numbersOf(&page[i].Counters, exponent), Auctions: auctionsOf(&page[i].Auctions)}
 		if in.PurchaseCountByProduct {
-			all[i].Purchases.count(nil)
+			all[i].Purchases.count(sold[page[i].Date])
 		}
 	}
 	return &dailyOutput{Days{all, end, through}}, nil
@@ -279,6 +287,9 @@ func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {
 	for i := range page {
 		r := &page[i]
 		all[i] = Product{r.ProductID, numbersOf(&r.Counters, exponent)}
+		if r.Halo.Count > 0 {
+			continue // The products of the same vendor that were bought are not counted by bid.
+		}
 		all[i].Purchases.CountByProduct = map[string]int64{}
 		if r.Purchases > 0 {
 			all[i].Purchases.CountByProduct[r.ProductID] = r.Purchases
@@ -298,6 +309,7 @@ func numbersOf(c *rollup.Counters, exponent uint8) Numbers {
 		Impressions: spendOf(c.Impressions, c.ChargedImpressions, c.SpentImpressions, exponent),
 		Clicks:      spendOf(c.Clicks, c.ChargedClicks, c.SpentClicks, exponent),
 		Purchases:   Purchases{Amount: money.Minor(c.PurchaseAmount, exponent), Count: c.Purchases, Quantity: c.PurchaseQuantity},
+		Attributed:  attributedOf(c, exponent),
 		Overdelivery: Overdelivery{
 			money.Minor(c.Overdelivery, exponent), string(money.AppendMinorDecimal(nil, c.Overdelivery, exponent)),
 		},

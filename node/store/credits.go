@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/attribution"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// A purchase lies in the group of its id, and the touches of its user in the groups of the campaigns. Any node can
+// credit it: it reads the touches from its own replicas, proposes the decision to the purchase's group, and then has it
+// carried out in the groups of the touches.
+//
+// The decision depends on the state alone, not on the node or the moment. It considers the touches that were committed
+// until creditDelayMillis after the purchase by the clocks of their groups, and it is made when the clocks of all groups
+// have passed that time, so that no such touch can follow. A click that is committed later is counted and charged, and is not
+// credited with this purchase, whenever it occurred.
+
+// creditDelayMillis is how long after a purchase touches are awaited. The events of one request are committed by several
+// groups, whose clocks differ by some hundred milliseconds.
+const creditDelayMillis = 5_000
+
+// BOUND: what one round reads of a group. A purchase has a few items of some hundred bytes.
+const (
+	creditPurchasesMax = command.CreditsMax
+	creditItemsMax     = 4_096
+)
+
+// CreditPurchases credits open purchases of a group, and returns how many it closed. It may be called by several nodes
+// at the same time, and again after any failure: each item is credited once.
+func (s *Store) CreditPurchases(ctx context.Context, g ids.Group) (closed int, err error) {
+	open, err := s.openPurchases(g)
+	if len(open) == 0 || err != nil {
+		return 0, err
+	}
+	if err := s.decideCredits(ctx, g, open); err != nil {
+		return 0, err
+	}
+	// Another node may have decided first. What the group has recorded is what counts.
+	open, err = s.openPurchases(g)
+	if err != nil {
+		return 0, err
+	}
+	return s.carryOutCredits(ctx, g, open)
+}
+
+func (s *Store) openPurchases(g ids.Group) (open []shard.OpenPurchase, err error) {
+	err = s.readGroup(g, func(b shard.Queries) { open = b.OpenCredits(creditPurchasesMax, creditItemsMax) })
+	return open, err
+}
+
+func (s *Store) readGroup(g ids.Group, ask func(shard.Queries)) error {
+	err := s.Groups.Read(g, func(r shard.Reader) error {
+		ask(shard.Queries{R: r})
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
+	}
+	return nil
+}
+
+// dataGroups are the groups that have campaigns.
+func (s *Store) dataGroups() []ids.Group {
+	return slices.DeleteFunc(slices.Clone(s.Groups.Groups()), func(g ids.Group) bool { return !g.CarriesCampaigns() })
+}
+
+// decideCredits decides those open purchases for which all touches are known.
+func (s *Store) decideCredits(ctx context.Context, g ids.Group, open []shard.OpenPurchase) error {
+	passed, err := s.clockOfAll()
+	if err != nil {
+		return err
+	}
+	var decided command.DecideCredits
+	for i := range open {
+		p := &open[i]
+		if p.Decided || p.Name.OpenedMillis+creditDelayMillis >= passed {
+			continue
+		}
+		credits, err := s.creditsOf(p)
+		if err != nil {
+			return err
+		}
+		decided.Decisions = append(decided.Decisions, command.CreditDecision{Purchase: p.Name, Credits: credits})
+	}
+	if len(decided.Decisions) == 0 {
+		return nil
+	}
+	return s.proposeCredits(ctx, g, command.AppendDecideCredits(nil, s.Now().UnixMilli(), &decided))
+}
+
+// clockOfAll returns the time that the clocks of all groups have reached on this node.
+func (s *Store) clockOfAll() (int64, error) {
+	oldest := int64(math.MaxInt64)
+	for _, g := range s.dataGroups() {
+		if err := s.readGroup(g, func(b shard.Queries) { oldest = min(oldest, b.Clock()) }); err != nil {
+			return 0, err
+		}
+	}
+	return oldest, nil
+}
+
+// creditsOf decides to which touches the items of a purchase go.
+func (s *Store) creditsOf(p *shard.OpenPurchase) (credits []command.Credit, err error) {
+	rules := s.attributionRules(p.Marketplace)
+	var touches collected
+	for _, g := range s.dataGroups() {
+		if err := s.readGroup(g, func(b shard.Queries) { touches.collect(b, g, p, rules.LongestDays()) }); err != nil {
+			return nil, err
+		}
+	}
+	items := make([]attribution.Item, len(p.Items))
+	for i := range items {
+		items[i] = attribution.Item{Product: p.Items[i].ProductID, Vendor: p.Items[i].VendorID}
+	}
+	for i, c := range rules.Decide(touches.touches, p.OccurredMillis, items) {
+		if c.Touch >= 0 {
+			credits = append(credits, touches.credit(p, i, c))
+		}
+	}
+	return credits, nil
+}
+
+// attributionRules returns the rules of a marketplace.
+func (s *Store) attributionRules(uint16) attribution.Rules {
+	return attribution.RulesOf(attribution.Standard)
+}
+
+// collected are the touches of a user in several groups.
+type collected struct {
+	touches []attribution.Touch
+	origins []origin // Of each touch.
+}
+
+// origin says where a touch is from and what a credit repeats of it.
+type origin struct {
+	group ids.Group
+	shard.Touch
+}
+
+// collect adds the user's touches of one group that may be credited with a purchase. It reads days that no group drops
+// before the day after the purchase, so that the answer is the same when the decision is made after midnight.
+func (k *collected) collect(b shard.Queries, g ids.Group, p *shard.OpenPurchase, longestDays int) {
+	const dayMillis = 24 * 3600 * 1000
+	to := max(p.OccurredMillis, 0) / dayMillis
+	from := max(to-int64(longestDays), p.Name.OpenedMillis/dayMillis-(attribution.WindowDaysMax-2), 0)
+	b.Touches(p.Marketplace, p.UserHash, uint32(from), uint32(to), func(t *shard.Touch) bool { // Days fit 32 bits.
+		if t.ReceivedMillis > p.Name.OpenedMillis+creditDelayMillis {
+			return true
+		}
+		ad, found := b.TouchedAd(t)
+		if found {
+			k.touches = append(k.touches, attribution.Touch{
+				Kind: t.Kind, Format: ad.Format, Millis: t.OccurredMillis, Product: ad.Product, Vendor: ad.VendorID, Key: t.Key,
+			})
+			k.origins = append(k.origins, origin{g, *t})
+		}
+		return true
+	})
+}
+
+// credit gives an item of a purchase to a touch.
+func (k *collected) credit(p *shard.OpenPurchase, item int, to attribution.Credit) command.Credit {
+	t, bought := &k.origins[to.Touch], &p.Items[item]
+	c := command.Credit{
+		Purchase: p.Name, Item: uint16(item), Group: t.group, Marketplace: p.Marketplace, Campaign: t.Campaign, Bid: t.Bid, // Items are at most event.ItemsMax.
+		Kind: t.Kind, Halo: to.Halo, PlacementIndex: t.PlacementIndex, Cell: t.Cell, UserHash: t.UserHash,
+		Product: bought.ProductID, Quantity: bought.Quantity, UnitPrice: bought.UnitPrice, Price: t.Price, ChargeKey: t.ChargeKey,
+	}
+	if c.Halo && bought.Unknown {
+		c.Product = shard.OtherProduct // A client may invent ids, and the counters of each are kept for ever.
+	}
+	if c.Price > 0 {
+		c.Issued = t.Issued
+	}
+	return c
+}
+
+// carryOutCredits carries out what was decided, and closes the purchases.
+func (s *Store) carryOutCredits(ctx context.Context, g ids.Group, open []shard.OpenPurchase) (closed int, err error) {
+	byGroup := make(map[ids.Group]*command.ApplyCredits)
+	var done command.CloseCredits
+	for i := range open {
+		p := &open[i]
+		if !p.Decided {
+			continue
+		}
+		done.Purchases = append(done.Purchases, p.Name)
+		for j := range p.Credits {
+			of := p.Credits[j].Group
+			if byGroup[of] == nil {
+				byGroup[of] = &command.ApplyCredits{}
+			}
+			byGroup[of].Credits = append(byGroup[of].Credits, p.Credits[j])
+		}
+	}
+	if len(done.Purchases) == 0 {
+		return 0, nil
+	}
+	for to, x := range byGroup { // In any order: they are independent.
+		if err := s.proposeCredits(ctx, to, command.AppendApplyCredits(nil, s.Now().UnixMilli(), x)); err != nil {
+			return 0, err
+		}
+	}
+	return len(done.Purchases), s.proposeCredits(ctx, g, command.AppendCloseCredits(nil, s.Now().UnixMilli(), &done))
+}
+
+// proposeCredits commits a command. It is no attempt, because its repeats change nothing.
+func (s *Store) proposeCredits(ctx context.Context, g ids.Group, cmd []byte) error {
+	raw, _, err := s.Groups.ProposeAt(ctx, g, cmd)
+	if err != nil {
+		return fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
+	}
+	_, err = result(g, raw, nil)
+	return err
+}

@@ -1,0 +1,214 @@
+package shard
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// OpenCreditsMax is how many purchases of a group may wait to be credited. BOUND: they wait while a group cannot be
+// read, for some 300 bytes each; a purchase beyond is counted as sold and credited to nobody.
+const OpenCreditsMax = 1 << 20
+
+// openCredit lists a purchase among those whose items are to be credited. See command.DecideCredits for the steps.
+func (m *Machine) openCredit(marketplace uint16, r *command.EventRecord) {
+	if r.UserHash == 0 || len(r.Items) == 0 || m.openCredits >= OpenCreditsMax {
+		return
+	}
+	o := command.OpenCredit{
+		Marketplace: marketplace, UserHash: r.UserHash, OccurredMillis: r.OccurredMillis,
+		Items: make([]command.CreditItem, len(r.Items)),
+	}
+	for i := range r.Items {
+		item := &r.Items[i]
+		o.Items[i] = command.CreditItem{
+			ProductID: string(item.ProductID), VendorID: string(item.VendorID), Quantity: item.Quantity,
+			UnitPrice: item.UnitPrice, Unknown: item.Unknown,
+		}
+	}
+	name := command.PurchaseName{OpenedMillis: m.state.now, Key: r.Key}
+	m.openCredits++
+	m.put(keyOpenCredit(nil, &name), command.AppendOpenCredit(nil, &o))
+}
+
+// decideCredits records decisions about purchases of this group. The first decision is final; a purchase of which
+// nothing is credited is closed.
+func (m *Machine) decideCredits(x *command.DecideCredits) command.Result {
+	for i := range x.Decisions {
+		d := &x.Decisions[i]
+		key := keyOpenCredit(nil, &d.Purchase)
+		stored, found := m.get(key)
+		if !found {
+			continue
+		}
+		o := must(readOpenCredit(stored))
+		switch {
+		case o.Decided:
+		case len(d.Credits) == 0:
+			m.closeCredit(key)
+		default:
+			o.Decided, o.Credits = true, d.Credits
+			m.put(key, command.AppendOpenCredit(nil, &o))
+		}
+	}
+	return command.Result{}
+}
+
+// closeCredits forgets purchases whose credits are carried out.
+func (m *Machine) closeCredits(x *command.CloseCredits) command.Result {
+	for i := range x.Purchases {
+		key := keyOpenCredit(nil, &x.Purchases[i])
+		if _, found := m.get(key); found {
+			m.closeCredit(key)
+		}
+	}
+	return command.Result{}
+}
+
+func (m *Machine) closeCredit(key []byte) {
+	m.openCredits--
+	m.put(key, nil)
+}
+
+// applyCredits counts and charges the items of purchases that were credited to touches of this group.
+//
+// INVARIANT: an item of a purchase is credited at most once. Its record is kept as long as a command about it can have
+// an effect: both follow from the day on which the purchase was opened.
+func (m *Machine) applyCredits(x *command.ApplyCredits) command.Result {
+	for i := range x.Credits {
+		c := &x.Credits[i]
+		if uint64(c.Campaign) > uint64(len(m.campaigns)) || c.Campaign == 0 || dayOf(c.Purchase.OpenedMillis) < m.firstDay(daysKept) {
+			continue
+		}
+		to := m.campaigns[c.Campaign-1]
+		key := keyCredit(nil, &c.Purchase, c.Item)
+		if _, found := m.get(key); found || to.Marketplace != c.Marketplace || !creditFits(c) {
+			continue
+		}
+		charged := m.chargePurchase(to, c)
+		value := command.AppendCredit(binary.AppendUvarint(nil, uint64(charged.Charged)), c) // Not negative.
+		m.putOver(key, value, 0)
+		m.addToDay(dayID{tableCredit, dayOf(c.Purchase.OpenedMillis)}, m.hashOf(key, value))
+		m.countCredit(to, c, charged)
+		m.recordConversion(to, c)
+	}
+	return command.Result{}
+}
+
+// creditFits reports whether the product of a credit is short enough to become part of a key.
+func creditFits(c *command.Credit) bool { return len(c.Product) <= textMax }
+
+// chargePurchase charges a credited item if its touch's token is paid by a purchase and no purchase has paid for it yet.
+func (m *Machine) chargePurchase(c *campaign, x *command.Credit) command.EventResult {
+	none := command.EventResult{Outcome: command.Counted}
+	if x.Price == 0 || ids.UUID(x.ChargeKey).IsZero() || c.Status == market.Terminated {
+		return none
+	}
+	if x.Issued < event.ChargeHorizon(event.Purchase, m.state.now) {
+		return none
+	}
+	k := m.dedup.bucket(bucketID{classPurchase, x.Issued}, m.state.now)
+	if !m.claim(k, &x.ChargeKey) {
+		return none
+	}
+	return m.debit(c, k, ledger.Line{Kind: ledger.PurchaseCharge, Bid: x.Bid, Key: x.ChargeKey, Price: x.Price})
+}
+
+// countCredit adds a credited item to the counters of the touch's bid and hour, and to those of the product sold.
+func (m *Machine) countCredit(c *campaign, x *command.Credit, charged command.EventResult) {
+	m.key = keyCampaignCell(m.key[:0], c.ID, x.Cell, x.Bid)
+	counters := m.cell(m.key)
+	countSale(counters, x, charged.Charged)
+	counters.Overdelivery += m.overdeliver(c, charged.Clipped)
+	m.key = keySoldCell(m.key[:0], c.ID, x.Cell, x.Product)
+	countSale(m.cell(m.key), x, charged.Charged)
+}
+
+// recordConversion reports a credited item to the frequency caps of the campaign.
+func (m *Machine) recordConversion(c *campaign, x *command.Credit) {
+	if len(c.Caps) == 0 || x.UserHash == 0 {
+		return
+	}
+	p := &m.tenant(c.Marketplace).periods
+	m.feed.RecordExposure(&c.Campaign, &market.Exposure{
+		User: x.UserHash, Bid: x.Bid, Day: p.Day, Week: p.Week, Month: p.Month, Interaction: market.CapConversions,
+	})
+}
+
+func readOpenCredit(b []byte) (o command.OpenCredit, err error) {
+	d := command.NewDecoder(b)
+	d.OpenCredit(&o)
+	return o, d.Err()
+}
+
+// StoredCredit is an item of a purchase that was credited to a touch of the group, and what was charged for it.
+type StoredCredit struct {
+	command.Credit
+	Charged money.Micros
+}
+
+func readCredit(b []byte) (s StoredCredit, err error) {
+	d := command.NewDecoder(b)
+	s.Charged = money.Micros(d.Uvarint()) // Written from a Micros.
+	d.Credit(&s.Credit)
+	return s, d.Err()
+}
+
+// OpenPurchase is a purchase whose items are not credited yet, or not everywhere.
+type OpenPurchase struct {
+	Name command.PurchaseName
+	command.OpenCredit
+}
+
+// OpenCredits lists purchases that are to be credited, oldest first: at most limit, and no more once they have as many
+// items as itemsMax.
+func (b Queries) OpenCredits(limit, itemsMax int) (all []OpenPurchase) {
+	b.R.Scan([]byte{tableOpenCredit}, []byte{tableOpenCredit + 1}, func(key, value []byte) bool {
+		all = append(all, OpenPurchase{purchaseNameOf(key), must(readOpenCredit(value))})
+		itemsMax -= len(all[len(all)-1].Items)
+		return len(all) < limit && itemsMax > 0
+	})
+	return all
+}
+
+// OpenCredit returns an open purchase.
+func (b Queries) OpenCredit(n *command.PurchaseName) (command.OpenCredit, bool) {
+	stored, found := b.R.Get(keyOpenCredit(nil, n))
+	if !found {
+		return command.OpenCredit{}, false
+	}
+	return must(readOpenCredit(stored)), true
+}
+
+// Credit returns an item that was credited to a touch of this group, as long as it is kept.
+func (b Queries) Credit(n *command.PurchaseName, item uint16) (StoredCredit, bool) {
+	stored, found := b.R.Get(keyCredit(nil, n, item))
+	if !found {
+		return StoredCredit{}, false
+	}
+	return must(readCredit(stored)), true
+}
+
+func purchaseNameOf(key []byte) command.PurchaseName {
+	return command.PurchaseName{OpenedMillis: int64(binary.BigEndian.Uint64(key[1:])), Key: [16]byte(key[9:])} // Written from an int64.
+}
+
+func (l *loader) loadOpenCredit(value []byte) error {
+	l.m.openCredits++
+	_, err := readOpenCredit(value)
+	return err
+}
+
+func (l *loader) loadCredit(key, value []byte) error {
+	if l.m.days.all[dayID{tableCredit, binary.BigEndian.Uint32(key)}] == nil {
+		return errors.New("credit without day")
+	}
+	_, err := readCredit(value)
+	return err
+}

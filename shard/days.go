@@ -1,0 +1,100 @@
+package shard
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// dayID names the records of a UTC day in a table whose keys begin with the day.
+type dayID struct {
+	table byte
+	day   uint32 // Unix time / 86,400.
+}
+
+// days are the days whose records are stored. A day is dropped as a whole: the xor of the hashes of its records is
+// stored, so that none of them has to be read.
+type days struct {
+	all   map[dayID]*dayRecords
+	dirty []*dayRecords
+}
+
+type dayRecords struct {
+	id      dayID
+	count   uint64
+	xor     uint64
+	hash    uint64 // Hash of the stored tableDay record; 0 when there is none.
+	dirty   bool
+	dropped bool // This batch has dropped it.
+}
+
+func newDays() days { return days{all: make(map[dayID]*dayRecords)} }
+
+// dayOf returns the UTC day of a time in Unix milliseconds; times before 1970 are on day 0.
+func dayOf(millis int64) uint32 { return uint32(max(millis, 0) / dayMillis) } // It fits until the year 11,000,000.
+
+// firstDay returns the first of a number of days that end with that of the state clock.
+func (m *Machine) firstDay(kept uint32) uint32 {
+	today := dayOf(m.state.now)
+	return today - min(today, kept-1)
+}
+
+// addToDay counts a new record of a day. hash is the record's, which the caller has written.
+func (m *Machine) addToDay(id dayID, hash uint64) {
+	d := m.days.all[id]
+	if d == nil {
+		d = &dayRecords{id: id}
+		m.days.all[id] = d
+	}
+	d.count++
+	d.xor ^= hash
+	if !d.dirty {
+		d.dirty = true
+		m.days.dirty = append(m.days.dirty, d)
+	}
+}
+
+func (m *Machine) flushDays() {
+	for _, d := range m.days.dirty {
+		d.dirty = false
+		if d.dropped {
+			continue
+		}
+		m.key = keyDay(m.key[:0], d.id)
+		m.value = binary.LittleEndian.AppendUint64(m.value[:0], d.count)
+		m.value = binary.LittleEndian.AppendUint64(m.value, d.xor)
+		d.hash = m.replace(m.key, m.value, d.hash)
+	}
+	m.days.dirty = m.days.dirty[:0]
+}
+
+// purgeDays drops the days that are not kept any more. INVARIANT: no later command adds or needs a record of such a day,
+// because the same comparison with the state clock refuses it. So the time of the deletion does not affect any result.
+func (m *Machine) purgeDays() {
+	ids := slices.SortedFunc(maps.Keys(m.days.all), func(a, b dayID) int {
+		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.day, b.day))
+	})
+	for _, id := range ids {
+		if id.day < m.firstDay(daysKept) {
+			m.dropDay(m.days.all[id])
+		}
+	}
+	m.touchCounts.forget(dayOf(m.state.now))
+}
+
+func (m *Machine) dropDay(d *dayRecords) {
+	m.digest ^= d.xor ^ d.hash
+	m.written = true
+	from := appendU32([]byte{d.id.table}, d.id.day)
+	m.b.DeleteRange(from, prefixEnd(from))
+	m.b.Delete(keyDay(nil, d.id))
+	d.dropped = true // The dirty list may still contain it.
+	delete(m.days.all, d.id)
+}
+
+func (l *loader) loadDay(key []byte, hash uint64) error {
+	d := &dayRecords{id: dayID{key[0], binary.BigEndian.Uint32(key[1:])}, hash: hash, count: l.decoder.U64(), xor: l.decoder.U64()}
+	l.m.days.all[d.id] = d
+	return l.decoder.Err()
+}
