@@ -33,7 +33,7 @@ func (s *Server) mountConsole() error {
 			second.session = &console.OperatorRule
 		case rt.api:
 			second.path = console.V1Base + strings.TrimPrefix(rt.path, publicV1)
-			if second.session = rules[s.ruleOf(rt)]; second.session == nil {
+			if second.session = s.ruleOf(rules, rt); second.session == nil {
 				return fmt.Errorf("%s: node/console has no rule that says which roles may call %s", rt.pattern, rt.operation)
 			}
 		default:
@@ -45,16 +45,17 @@ func (s *Server) mountConsole() error {
 	return nil
 }
 
-// ruleOf returns the operation whose rule holds for a route. The campaigns of agencies are served under several names.
-func (s *Server) ruleOf(rt *route) string {
-	area, rest, _ := strings.Cut(strings.TrimPrefix(rt.path, publicV1), "/")
-	if !strings.HasPrefix(rest, "campaigns") || strings.HasPrefix(rt.path, publicV1+"offsite-ads/") {
-		return rt.operation
+// ruleOf returns the rule for a route, nil without one. The campaigns of agencies are served under several names, each with operations
+// of its own, for which the rules of the name agency hold.
+func (s *Server) ruleOf(rules map[string]*console.Rule, rt *route) *console.Rule {
+	if own := rules[rt.operation]; own != nil {
+		return own
 	}
-	if agency := s.routes.byPattern[rt.method+" "+publicV1+"agency/"+rest]; agency != nil && area != "campaign-service" {
-		return agency.operation
+	_, rest, _ := strings.Cut(strings.TrimPrefix(rt.path, publicV1), "/")
+	if agency := s.routes.byPattern[rt.method+" "+publicV1+"agency/"+rest]; agency != nil {
+		return rules[agency.operation]
 	}
-	return rt.operation
+	return nil
 }
 
 // authorizeSession is authorize for a route that takes login sessions.

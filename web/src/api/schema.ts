@@ -79,7 +79,7 @@ export interface Schemas {
   "catalog.Product": { "active"?: boolean; "brand"?: Schemas["catalog.Brand"]; "categories": (string)[]; "createdAt": string; "description"?: string; "ean"?: string; "globalId"?: string; "id": string; "imageURL"?: string; "metadata"?: Record<string, unknown>; "name": string; "price"?: number; "quality_score"?: number; "updatedAt": string; "vendors": (string)[] };
   "catalog.ProductBody": { "active"?: boolean; "brand"?: Schemas["catalog.Brand"]; "categories": (string)[]; "description"?: string; "ean"?: string; "globalId"?: string; "id": string; "imageURL"?: string; "metadata"?: Record<string, unknown>; "name": string; "price"?: number; "quality_score"?: number; "vendors": (string)[] };
   "catalog.ProductList": { "hasMore": boolean; "nextPage"?: string; "response": (Schemas["catalog.Product"])[] };
-  "catalog.ProductPatch": { "active"?: boolean; "brand"?: Schemas["catalog.Brand"]; "categories"?: (string)[]; "description"?: string; "ean"?: string; "globalId"?: string; "id": string; "imageURL"?: string; "metadata"?: Record<string, unknown>; "name"?: string; "price"?: number; "quality_score"?: number; "vendors"?: (string)[] };
+  "catalog.ProductPatch": { "active"?: boolean; "brand"?: { "id": string; "name"?: string } | null; "categories"?: (string)[]; "description"?: string | null; "ean"?: string | null; "globalId"?: string | null; "id": string; "imageURL"?: string | null; "metadata"?: Record<string, unknown> | null; "name"?: string; "price"?: number | null; "quality_score"?: number | null; "vendors"?: (string)[] };
   "catalog.ProductPatchesBody": { "products": (Schemas["catalog.ProductPatch"])[] };
   "catalog.ProductsBody": { "products": (Schemas["catalog.ProductBody"])[] };
   "catalog.Vendor": { "createdAt": string; "globalId"?: string; "id": string; "imageURL"?: string; "merchant_center_id"?: string; "name": string; "updatedAt": string; "vendor_role"?: "admin" | "analytics" };
@@ -161,19 +161,22 @@ export interface Schemas {
   "placement.Products": { "assets"?: Schemas["placement.Assets"]; "max"?: number; "min"?: number };
   "placement.Shown": { "css"?: string; "html"?: string };
   "placement.Title": { "maxLength"?: number; "minLength"?: number };
-  "report.Auctions": { "lost": number; "percentageWon": number; "won": number };
-  "report.Day": { "auctions": Schemas["report.Auctions"] | null; "clicks": Schemas["report.Spend"]; "date": string; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"] };
+  "report.Attributed": { "adSpent": number; "adSpentDecimal": string; "amount": number; "charged": number; "click": Schemas["report.Sales"]; "count": number; "direct": Schemas["report.Sales"]; "halo": Schemas["report.Sales"]; "quantity": number; "roas": number | null; "view": Schemas["report.Sales"] };
+  "report.Auctions": { "counted": number; "lost": number; "percentageWon": number; "reasons": Record<string, number> | null; "won": number };
+  "report.Comparison": { "attributed": Schemas["report.Attributed"]; "auctions"?: Schemas["report.Auctions"]; "clicks": Schemas["report.Spend"]; "endDate": string; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"]; "startDate": string };
+  "report.Day": { "attributed": Schemas["report.Attributed"]; "auctions": Schemas["report.Auctions"] | null; "clicks": Schemas["report.Spend"]; "date": string; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"] };
   "report.Days": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Day"])[] };
   "report.Interaction": { "adSpentClicks": number; "adSpentImpressions": number; "campaignId"?: string; "chargedClicks": number; "chargedImpressions": number; "clicks": number; "impressions": number; "productId"?: string; "timestamp": string; "totalPurchaseAmount": number; "totalPurchaseCount": number; "totalPurchaseQuantity": number; "vendorId": string | null };
   "report.Interactions": { "completeThrough": string; "hasMore": boolean; "interactions": (Schemas["report.Interaction"])[]; "nextPage"?: string };
   "report.Overdelivery": { "amount": number; "amountDecimal": string };
-  "report.Product": { "clicks": Schemas["report.Spend"]; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "productId": string; "purchases": Schemas["report.Purchases"] };
+  "report.Product": { "attributed": Schemas["report.Attributed"]; "clicks": Schemas["report.Spend"]; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "productId": string; "purchases": Schemas["report.Purchases"] };
   "report.Products": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Product"])[] };
   "report.Purchases": { "amount": number; "count": number; "countByProduct": Record<string, number> | null; "quantity": number };
-  "report.Report": { "auctions": Schemas["report.Auctions"] | null; "clicks": Schemas["report.Spend"]; "completeThrough": string; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"] };
+  "report.Report": { "attributed": Schemas["report.Attributed"]; "auctions": Schemas["report.Auctions"] | null; "clicks": Schemas["report.Spend"]; "comparison"?: Schemas["report.Comparison"]; "completeThrough": string; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"] };
+  "report.Sales": { "amount": number; "count": number; "quantity": number };
   "report.Spend": { "adSpent": number; "adSpentDecimal": string; "charged": number; "total": number };
-  "report.Total": { "clicks": Schemas["report.Spend"]; "completeThrough": string; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"] };
-  "report.TotalDay": { "clicks": Schemas["report.Spend"]; "date": string; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"] };
+  "report.Total": { "attributed": Schemas["report.Attributed"]; "auctions"?: Schemas["report.Auctions"]; "clicks": Schemas["report.Spend"]; "comparison"?: Schemas["report.Comparison"]; "completeThrough": string; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"] };
+  "report.TotalDay": { "attributed": Schemas["report.Attributed"]; "auctions"?: Schemas["report.Auctions"]; "clicks": Schemas["report.Spend"]; "date": string; "impressions": Schemas["report.Spend"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"] };
   "report.TotalDays": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.TotalDay"])[] };
   "resource.RestrictionType": { "frequencyType": "daily" | "weekly" | "monthly"; "id": number; "interactionType": "impressions" | "clicks" | "conversions"; "level": "campaign" | "bid" };
   "resource.Template": { "adFormat": "banner" | "sponsored_brand"; "createdAt": string; "description": string; "id": string; "isArchived": boolean; "jsonSchema": Record<string, unknown>; "marketplaceId": string; "name": string; "previewScreenshot": string | null; "previewUrl": string | null; "updatedAt": string };
@@ -217,7 +220,7 @@ export interface Schemas {
   "template.List": { "hasMore": boolean; "jsonTemplates": (Schemas["resource.Template"])[]; "nextPage"?: string };
   "template.Patch": { "description"?: string; "jsonSchema"?: Record<string, unknown>; "name"?: string; "previewScreenshot"?: string | null; "previewUrl"?: string | null };
   "user.Body": { "email": string; "familyName"?: string; "givenName"?: string; "languagePreference"?: "en" | "fr" | "es" | "pt" | "ru" | "ar-AE" | "de" | "ko"; "vendorIds": (string)[] };
-  "user.PatchBody": { "email"?: string; "familyName"?: string; "givenName"?: string; "languagePreference"?: "en" | "fr" | "es" | "pt" | "ru" | "ar-AE" | "de" | "ko"; "vendorIds"?: (string)[] };
+  "user.PatchBody": { "email"?: string; "familyName"?: string | null; "givenName"?: string | null; "languagePreference"?: "en" | "fr" | "es" | "pt" | "ru" | "ar-AE" | "de" | "ko"; "vendorIds"?: (string)[] };
   "user.User": { "createdAt": string; "email": string; "familyName": string; "givenName": string; "languagePreference": string; "updatedAt": string; "userId": string; "vendorIds": (string)[] };
   "webhook.Body": { "channel": "campaign:create" | "campaign:update" | "campaign:delete" | "bid:create" | "bid:update" | "bid:delete" | "asset:status" | "job:finish" | "wallet:empty" | "catalog:feed:download:finish" | "catalog:feed:upload:late" | "store:availability:download:finish" | "full:availability:upload:late" | "delta:availability:upload:late"; "secret"?: string; "url": string };
   "webhook.Delivery": { "attempts": number; "body": Record<string, unknown>; "channel": string; "createdAt": string; "id": string; "reason"?: string; "status": "pending" | "delivered" | "failed"; "updatedAt": string };
@@ -812,7 +815,7 @@ export interface Operations {
   };
   "PUT /offsite-ads/audiences/{audience_id}": {
     path: { "audience_id": string };
-    query: {};
+    query: { "vendor_id"?: string };
     body: Schemas["offsite.ReplaceBody"];
     answer: Schemas["offsite.Waiting"];
   };
@@ -830,7 +833,7 @@ export interface Operations {
   };
   "PATCH /offsite-ads/jobs/{job_id}": {
     path: { "job_id": string };
-    query: {};
+    query: { "vendor_id"?: string };
     body: Schemas["offsite.ReportBody"];
     answer: Schemas["offsite.Job"];
   };
@@ -872,7 +875,7 @@ export interface Operations {
   };
   "GET /reporting-service/campaigns/{campaign_id}": {
     path: { "campaign_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean };
+    query: { "consistency"?: "linearizable" | "local"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
     body: undefined;
     answer: Schemas["report.Report"];
   };
@@ -896,7 +899,7 @@ export interface Operations {
   };
   "GET /reporting-service/marketplace": {
     path: {};
-    query: { "consistency"?: "linearizable" | "local"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean };
+    query: { "consistency"?: "linearizable" | "local"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
     body: undefined;
     answer: Schemas["report.Total"];
   };
@@ -908,7 +911,7 @@ export interface Operations {
   };
   "GET /reporting-service/products/{product_id}": {
     path: { "product_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean };
+    query: { "consistency"?: "linearizable" | "local"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
     body: undefined;
     answer: Schemas["report.Total"];
   };
@@ -920,7 +923,7 @@ export interface Operations {
   };
   "GET /reporting-service/vendors/{vendor_id}": {
     path: { "vendor_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean };
+    query: { "consistency"?: "linearizable" | "local"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
     body: undefined;
     answer: Schemas["report.Total"];
   };

@@ -10,15 +10,13 @@ import { Entrance } from "./Entrance";
 export function SignIn({ needsAdmin }: { needsAdmin: boolean }) {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const [totp, setTotp] = useState("");
   const client = useQueryClient();
   useEffect(() => forget(client), [client]);
   const signIn = useWrite((body: object) => request<Answered>("POST", "/session", { body }));
-  const needsCode = signIn.error instanceof ApiError && signIn.error.code === "totp_needed";
 
   const submit = () =>
     signIn.mutate(
-      { email, password, ...(totp ? { totp } : {}) },
+      { email, password },
       {
         onSuccess: (session) => {
           enter(client, session);
@@ -45,16 +43,6 @@ export function SignIn({ needsAdmin }: { needsAdmin: boolean }) {
         value={password}
         onChange={(event) => setPassword(event.currentTarget.value)}
       />
-      {needsCode && (
-        <TextInput
-          label="Code of your authenticator"
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          value={totp}
-          autoFocus
-          onChange={(event) => setTotp(event.currentTarget.value)}
-        />
-      )}
       {signIn.error && <SignInFailure error={signIn.error} />}
       <Button type="submit" loading={signIn.isPending}>
         Sign in

@@ -9,6 +9,7 @@ import { DataTable, useCursor } from "../ui/DataTable";
 import { Figures } from "../ui/Figures";
 import { LazyChart } from "../ui/LazyChart";
 import { formatCount, formatMoney, formatShare } from "../ui/money";
+import { reasonOf } from "../ui/reasons";
 import { Empty, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
 import { rowsOf, type Row } from "./reportRows";
@@ -28,35 +29,7 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
   return (
     <Stack>
       <Loaded of={total}>
-        {(report) => {
-          const auctions = report.auctions as Schemas["report.Auctions"] | null;
-          return (
-            <Figures
-              of={[
-                {
-                  label: "Spend, 30 days",
-                  value: formatMoney(report.clicks.adSpent + report.impressions.adSpent, marketplace),
-                },
-                { label: "Impressions", value: formatCount(report.impressions.total) },
-                { label: "Clicks", value: formatCount(report.clicks.total) },
-                {
-                  label: "Sales",
-                  value: formatMoney(report.purchases.amount, marketplace),
-                  note: `${formatCount(report.purchases.count)} purchases`,
-                },
-                ...(auctions
-                  ? [
-                      {
-                        label: "Auctions won",
-                        value: formatShare(auctions.percentageWon / 100),
-                        note: `${formatCount(auctions.won)} won, ${formatCount(auctions.lost)} lost`,
-                      },
-                    ]
-                  : []),
-              ]}
-            />
-          );
-        }}
+        {(report) => <Totals of={report} />}
       </Loaded>
       <Loaded of={daily}>
         {(report) => (
@@ -69,6 +42,68 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
       </Loaded>
       <ProductRows campaign={campaign} range={range} />
     </Stack>
+  );
+}
+
+// Totals shows what the days brought together, and why the campaign lost auctions.
+function Totals({ of: report }: { of: Schemas["report.Report"] }) {
+  const { marketplace } = useCurrent();
+  const auctions = report.auctions;
+  return (
+    <Stack>
+      <Figures
+        of={[
+          {
+            label: "Spend, 30 days",
+            value: formatMoney(report.clicks.adSpent + report.impressions.adSpent, marketplace),
+          },
+          { label: "Impressions", value: formatCount(report.impressions.total) },
+          { label: "Clicks", value: formatCount(report.clicks.total) },
+          {
+            label: "Sales",
+            value: formatMoney(report.purchases.amount, marketplace),
+            note: `${formatCount(report.purchases.count)} purchases credited to its ads`,
+          },
+          ...(report.attributed.roas === null
+            ? []
+            : [{ label: "ROAS", value: report.attributed.roas.toFixed(2), note: "sales for each unit of spend" }]),
+          ...(auctions
+            ? [
+                {
+                  label: "Auctions won",
+                  value: formatShare(auctions.percentageWon / 100),
+                  note: `${formatCount(auctions.won)} won, ${formatCount(auctions.lost)} lost`,
+                },
+              ]
+            : []),
+        ]}
+      />
+      {auctions?.reasons && <Losses of={auctions} />}
+    </Stack>
+  );
+}
+
+// Losses lists why the campaign's bids lost, the most frequent reasons first.
+function Losses({ of }: { of: Schemas["report.Auctions"] }) {
+  const shown = 5;
+  const reasons = Object.entries(of.reasons ?? {})
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, shown);
+  if (reasons.length === 0) return null;
+  return (
+    <Paper withBorder p="md">
+      <Title order={3} size="h5">
+        Why auctions were lost
+      </Title>
+      {reasons.map(([name, count]) => (
+        <Group key={name} justify="space-between" wrap="nowrap">
+          <Text size="sm">{reasonOf(name).why}</Text>
+          <Text size="sm" ta="right">
+            {formatCount(count)} ({formatShare(count / of.lost)})
+          </Text>
+        </Group>
+      ))}
+    </Paper>
   );
 }
 

@@ -12,8 +12,10 @@ export interface Row {
 
 const emptyRow = (name: string): Row => ({ name, impressions: 0, clicks: 0, spend: 0, purchases: 0, sales: 0 });
 
+type Counted = Pick<Schemas["report.TotalDay"], "date" | "impressions" | "clicks" | "purchases">;
+
 // rowsOf returns a row for every date of a range. The report leaves out days without events.
-export function rowsOf(days: Schemas["report.TotalDay"][], dates: string[]): Row[] {
+export function rowsOf(days: Counted[], dates: string[]): Row[] {
   const found = new Map(
     days.map((day) => [
       day.date,
