@@ -176,6 +176,6 @@ var (
 	pacingRefused    = definition{"gavel_pacing_reports_refused_total", "Reports that this node refused as a leader: it led no more, or the other node was behind. The next report repeats them.", nil}
 	pacingLate       = definition{"gavel_pacing_reports_late_total", "Seconds, summed over groups, in which more than 3 reports of this node were not part of the hold yet.", nil}
 	pacingDeferred   = definition{"gavel_pacing_report_campaigns_deferred_total", "Campaigns that did not fit into a report and waited for the next one.", nil}
-	pacingHours      = definition{"gavel_pacing_traffic_hours_total", "Hours of a marketplace's traffic that this node, as the leader of the meta group, proposed to be learned. An hour whose count may be incomplete is left out.", nil}
+	pacingHours      = definition{"gavel_pacing_traffic_learned_total", "Hours of a marketplace's traffic that this node, as the leader of the meta group, proposed to be learned. An hour whose count may be incomplete is left out.", nil}
 	overdelivered    = definition{"gavel_pacing_overdelivery_micros_total", "Prices of clicks and impressions that budgets and wallets could not pay, by group, in millionths of the major unit, all currencies added.", []string{"group"}}
 )

@@ -223,7 +223,7 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_pacing_ticks_total 1`, `gavel_pacing_changes_total 2`, `gavel_pacing_proposals_failed_total 3`, `gavel_pacing_tick_seconds_total 4`,
 		`gavel_pacing_campaigns 5`, `gavel_pacing_reports_sent_total 6`, `gavel_pacing_reports_failed_total 7`,
 		`gavel_pacing_reports_refused_total 8`, `gavel_pacing_reports_late_total 9`, `gavel_pacing_report_campaigns_deferred_total 10`,
-		`gavel_pacing_overdelivery_micros_total{group="1"} 11`, `gavel_pacing_traffic_hours_total 12`,
+		`gavel_pacing_overdelivery_micros_total{group="1"} 11`, `gavel_pacing_traffic_learned_total 12`,
 		`gavel_auction_counts_total 21`, `gavel_auction_counts_failed_total 22`, `gavel_auction_counts_dropped_total 23`, `gavel_auction_loss_weight 24`,
 		`gavel_raft_leader_changes_total{group="1"} 4`, `gavel_raft_refused_commands_total{group="1"} 5`,
 		`gavel_raft_oldest_log_age_seconds{group="1"} 120`, `gavel_raft_propose_seconds_bucket{group="1",le="0.5"} 2`,
