@@ -30,7 +30,8 @@ the same members as the API. A campaign needs vendorId, name, campaignType, and 
 bidAmount: one bid of that amount for each product.
 
 A row that is wrong or that the node refuses is a line of JSON in FILE.errors, with its line, column, value and the reason; the
-others are imported. The exit code is 1 when rows failed.
+others are imported. The exit code is 1 when rows failed. Each campaign is a request, so ratelimit.management of the node bounds
+their speed: 45 in 2 seconds by default.
 
 FILE.progress has the position after every batch. After an interruption the same command continues there: nothing is sent
 twice but the last batch, and campaigns of it are recognised, so none is created twice. The same command after the end sends
