@@ -117,6 +117,7 @@ func (c *column) checkText(s string) string {
 		if strings.Trim(s, "0123456789") != "" {
 			return "must have digits only"
 		}
+	default: // A text has no other rule than its length.
 	}
 	return c.within(utf8.RuneCountInString(s), "characters")
 }

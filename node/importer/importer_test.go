@@ -136,7 +136,7 @@ func TestRows(t *testing.T) {
 		{"catalog", "ndjson", "", `{"id":"p","name":"N","vendors":["a"],"brand":{"id":"b"},"price":1.10,"ean":null}`, `{"brand":{"id":"b"},"categories":[],"id":"p","name":"N","price":1.10,"vendors":["a"]}`, ""},
 		{"catalog", "ndjson", "", `{"id":7,"name":"N","vendors":"a","prize":1}`, "", `"column":"id","value":"7","message":"must be a text";"column":"prize","value":"1","message":"is unknown;"must be a list of texts"`},
 		{"catalog", "ndjson", "", `{"id":"p","name":"N","vendors":["a",""]}`, "", `"has an item of 0 characters, must be 1 to 255"`},
-		{"catalog", "ndjson", "", `{"id":"p","name":"N","vendors":["a"],"brand":{"nmae":"b"}}`, "", `"column":"brand.nmae"`},
+		{"catalog", "ndjson", "", `{"id":"p","name":"N","vendors":["a"],"brand":{"title":"b"}}`, "", `"column":"brand.title"`},
 		{"catalog", "ndjson", "", `{"id":"p","name":"N","vendors":["a"],"brand":"b"}`, "", `"column":"brand","value":"\"b\"","message":"must be a JSON object"`},
 		{"catalog", "ndjson", "", `["p"]`, "", `"line":1,"value":"[\"p\"]","message":"must be a JSON object"`},
 		{"catalog", "ndjson", "", `{"id":"` + strings.Repeat("x", rowMax) + `"}`, "", `"the row has more than 4194304 bytes"`},
