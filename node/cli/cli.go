@@ -64,6 +64,7 @@ type commands struct {
 	Admin    adminCommand    `cmd:"" help:"Create, list and remove admins of the console, and reset passwords."`
 	Config   configCommand   `cmd:"" help:"Check and print the configuration."`
 	Cluster  clusterCommand  `cmd:"" help:"Inspect and change a running cluster, and create certificates."`
+	Import   importCommand   `cmd:"" help:"Import products, vendors or campaigns from a CSV or NDJSON file."`
 	Explain  explainCommand  `cmd:"" help:"Explain the result of auctions: every bid, and why it won or lost."`
 	Record   recordCommand   `cmd:"" help:"Export the auctions that a running node recorded."`
 	Simulate simulateCommand `cmd:"" help:"Simulate days of a marketplace and compare ways to spend budgets."`

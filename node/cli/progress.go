@@ -44,6 +44,9 @@ func (g *progress) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// reached counts up to a position of the file, which something else reads.
+func (g *progress) reached(position int64) { g.count(int(position - g.n)) }
+
 func (g *progress) count(n int) {
 	g.n += int64(n)
 	now := time.Now()
