@@ -10,13 +10,15 @@ import (
 	"github.com/gavel-ads/gavel/shard/attribution"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // A purchase lies in the group of its id, and the touches of its user in the groups of the campaigns. Any node can
 // credit it: it reads the touches from its own replicas, proposes the decision to the purchase's group, and then has it
 // carried out in the groups of the touches.
 //
-// The decision depends on the state alone, not on the node or the moment. It considers the touches that were committed
+// The decision depends on the state alone, not on the node or the moment; only when the marketplace chooses other rules meanwhile,
+// it may be by either. It considers the touches that were committed
 // until creditDelayMillis after the purchase by the clocks of their groups, and it is made when the clocks of all groups
 // have passed that time, so that no such touch can follow. A click that is committed later is counted and charged, and is not
 // credited with this purchase, whenever it occurred.
@@ -82,7 +84,7 @@ func (s *Store) decideCredits(ctx context.Context, g ids.Group, open []shard.Ope
 		if p.Decided || p.Name.OpenedMillis+creditDelayMillis >= passed {
 			continue
 		}
-		credits, err := s.creditsOf(p)
+		credits, err := s.creditsOf(g, p)
 		if err != nil {
 			return err
 		}
@@ -105,10 +107,14 @@ func (s *Store) clockOfAll() (int64, error) {
 	return oldest, nil
 }
 
-// creditsOf decides to which touches the items of a purchase go.
-func (s *Store) creditsOf(p *shard.OpenPurchase) (credits []command.Credit, err error) {
-	rules := s.attributionRules(p.Marketplace)
-	var touches collected
+// creditsOf decides to which touches the items of a purchase of a group go.
+func (s *Store) creditsOf(of ids.Group, p *shard.OpenPurchase) (credits []command.Credit, err error) {
+	name, err := s.attributionOf(of, p.Marketplace)
+	if err != nil {
+		return nil, err
+	}
+	rules := attribution.RulesOf(name)
+	touches := collected{rules: name}
 	for _, g := range s.dataGroups() {
 		if err := s.readGroup(g, func(b shard.Queries) { touches.collect(b, g, p, rules.LongestDays()) }); err != nil {
 			return nil, err
@@ -126,13 +132,19 @@ func (s *Store) creditsOf(p *shard.OpenPurchase) (credits []command.Credit, err 
 	return credits, nil
 }
 
-// attributionRules returns the rules of a marketplace.
-func (s *Store) attributionRules(uint16) attribution.Rules {
-	return attribution.RulesOf(attribution.Standard)
+// attributionOf returns the rules that a marketplace has chosen, as the group of the purchase has them: a decision then
+// needs no other group than those that it reads anyway. A group without the settings uses the standard rules.
+func (s *Store) attributionOf(g ids.Group, marketplace uint16) (name market.Attribution, err error) {
+	err = s.readGroup(g, func(b shard.Queries) {
+		m, _ := b.Marketplace(marketplace)
+		name = m.Attribution
+	})
+	return name, err
 }
 
-// collected are the touches of a user in several groups.
+// collected are the touches of a user in several groups, for a decision by some rules.
 type collected struct {
+	rules   market.Attribution
 	touches []attribution.Touch
 	origins []origin // Of each touch.
 }
@@ -171,6 +183,7 @@ func (k *collected) credit(p *shard.OpenPurchase, item int, to attribution.Credi
 		Purchase: p.Name, Item: uint16(item), Group: t.group, Marketplace: p.Marketplace, Campaign: t.Campaign, Bid: t.Bid, // Items are at most event.ItemsMax.
 		Kind: t.Kind, Halo: to.Halo, PlacementIndex: t.PlacementIndex, Cell: t.Cell, UserHash: t.UserHash,
 		Product: bought.ProductID, Quantity: bought.Quantity, UnitPrice: bought.UnitPrice, Price: t.Price, ChargeKey: t.ChargeKey,
+		Attribution: k.rules,
 	}
 	if c.Halo && bought.Unknown {
 		c.Product = shard.OtherProduct // A client may invent ids, and the counters of each are kept for ever.

@@ -212,3 +212,69 @@ func TestTheFirstDecisionIsCarriedOutOnce(t *testing.T) {
 	propose(t, w.Environment, command.AppendApplyCredits(nil, w.Now().UnixMilli(), &apply), other.Group)
 	w.check("decided by another node", [3]int64{}, [3]int64{}, [3]int64{}, [3]int64{}, [3]int64{1, 0, 0}, [3]int64{})
 }
+
+// A purchase is credited by the rules that the marketplace has chosen when it is decided, and the credit names them. What
+// was credited before the choice stays.
+func TestPurchasesAreCreditedByTheRulesOfTheMarketplace(t *testing.T) {
+	w := newShopping(t)
+	bought := [3]int64{1, 0, 1}
+	want := make([][3]int64, len(w.campaigns))
+	buy := func(why string, p int, kind event.Kind, chosen market.Attribution, credited bool) {
+		t.Helper()
+		_, err := w.Store.Tenant(managetest.Main).ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+			m.Attribution = chosen
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.touch(kind, p, byte(p+1))
+		w.Advance(8 * 24 * time.Hour) // Longer than the 7 days of listings.
+		if kind == event.Impression {
+			w.touch(kind, p, byte(p+1))
+		}
+		w.buy(p)
+		name := w.openPurchase()
+		w.credit(time.Minute, w.data()...)
+		if credited {
+			want[p] = bought
+			if c, found := w.creditOf(name, w.campaigns[p].Group); !found || c.Attribution != chosen {
+				t.Errorf("%s: the credit %+v (found: %v) does not name rules %d", why, c, found, chosen)
+			}
+		}
+		w.check(why, want...)
+	}
+	buy("an impression, standard", 0, event.Impression, market.AttributionStandard, true)
+	buy("an impression, long-click", 1, event.Impression, market.AttributionLongClick, false)
+	buy("a click 8 days ago, long-click", 2, event.Click, market.AttributionLongClick, true)
+	buy("a click 8 days ago, standard", 3, event.Click, market.AttributionStandard, false)
+	buy("an impression, amazon", 4, event.Impression, market.AttributionAmazon, true)
+	buy("an impression, reference", 5, event.Impression, market.AttributionReference, false)
+}
+
+// openPurchase returns the one purchase that is not credited yet.
+func (w *shopping) openPurchase() (name command.PurchaseName) {
+	w.t.Helper()
+	n := 0
+	for _, g := range w.data() {
+		_ = w.Store.Groups.Read(g, func(r shard.Reader) error { // The groups of the tests can be read.
+			for _, p := range (shard.Queries{R: r}).OpenCredits(9, 9) {
+				name, n = p.Name, n+1
+			}
+			return nil
+		})
+	}
+	if n != 1 {
+		w.t.Fatalf("%d purchases are open, want one", n)
+	}
+	return name
+}
+
+// creditOf returns the credit of the first item of a purchase, as the group of its touch has stored it.
+func (w *shopping) creditOf(name command.PurchaseName, g ids.Group) (c shard.StoredCredit, found bool) {
+	_ = w.Store.Groups.Read(g, func(r shard.Reader) error { // The groups of the tests can be read.
+		c, found = shard.Queries{R: r}.Credit(&name, 0)
+		return nil
+	})
+	return c, found
+}

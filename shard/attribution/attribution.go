@@ -4,7 +4,7 @@
 //
 // An item goes to at most one touch. Among the touches in their window, one of the same product beats one of the same
 // vendor (halo), a click beats an impression, a later touch an earlier one, and listings beat sponsored brands and these
-// beat banners; at last the event key decides. The order of the touches and repeated touches make no difference.
+// beat banners; at last the event key decides. Rules differ in their windows and in parts of this order. The order of the touches and repeated touches make no difference.
 package attribution
 
 import (
@@ -39,7 +39,7 @@ type Item struct {
 // Credit is the decision about an item.
 type Credit struct {
 	Touch int  // Index of the touch, -1 for none.
-	Halo  bool // The touch is of the item's vendor, not of its product.
+	Halo  bool // The touch is of the item's vendor, not of its product: another product's listing, or an ad of no product.
 }
 
 // Decide returns the credit of each item of a purchase that occurred at a time, given the touches of its user.
@@ -65,7 +65,7 @@ func (r *Rules) strongest(touches []Touch, millis int64) candidates {
 		if t.Product != "" {
 			r.keepStronger(best.byProduct, t.Product, touches, i)
 		}
-		if t.Vendor != "" && r.Halo {
+		if t.Vendor != "" && (r.Halo || t.Product == "") {
 			r.keepStronger(best.byVendor, t.Vendor, touches, i)
 		}
 	}

@@ -16,7 +16,9 @@ import (
 func naive(r *Rules, touches []Touch, millis int64, item Item) Credit {
 	for halo, match := range []func(t *Touch) bool{
 		func(t *Touch) bool { return item.Product != "" && t.Product == item.Product },
-		func(t *Touch) bool { return r.Halo && item.Vendor != "" && t.Vendor == item.Vendor },
+		func(t *Touch) bool {
+			return (r.Halo || t.Product == "") && item.Vendor != "" && t.Vendor == item.Vendor
+		},
 	} {
 		var left []int
 		latest := int64(0)
@@ -62,7 +64,7 @@ func withinDays(r *Rules, t *Touch, millis int64) bool {
 	return days > 0 && t.Millis <= millis && millis <= last
 }
 
-// TestRandomJourneys compares decisions about random journeys with the naive implementation, for all presets. Times lie
+// TestRandomJourneys compares decisions about random journeys with the naive implementation, for all rules. Times lie
 // at the edges of windows. Events that arrive in another order, or twice, must not change what is credited.
 func TestRandomJourneys(t *testing.T) {
 	journeys := 1_000_000
@@ -73,7 +75,7 @@ func TestRandomJourneys(t *testing.T) {
 	t.Attr("seed", strconv.FormatUint(seed, 10))
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for range journeys {
-		rules := RulesOf(Preset(rng.IntN(Presets)))
+		rules := RulesOf(market.Attribution(rng.IntN(market.Attributions)))
 		millis := int64(100 * dayMillis)
 		touches := randomTouches(rng, millis)
 		items := []Item{randomItem(rng), randomItem(rng)}
@@ -121,30 +123,35 @@ func TestOrderOfCredit(t *testing.T) {
 		return Touch{Kind: kind, Format: format, Millis: now - daysAgo*dayMillis, Product: product, Vendor: vendor}
 	}
 	shoe := Item{Product: "shoe", Vendor: "acme"}
-	f := func(why string, p Preset, item Item, want Credit, touches ...Touch) {
+	f := func(why string, p market.Attribution, item Item, want Credit, touches ...Touch) {
 		t.Helper()
 		rules := RulesOf(p)
 		if got := rules.Decide(touches, now, []Item{item})[0]; got != want {
 			t.Errorf("%s: %+v, not %+v", why, got, want)
 		}
 	}
-	f("the product beats its vendor, even a click of it", Standard, shoe, Credit{Touch: 1},
+	f("the product beats its vendor, even a click of it", market.AttributionStandard, shoe, Credit{Touch: 1},
 		touch(event.Click, market.Listing, 1, "hat", "acme"), touch(event.Impression, market.Listing, 2, "shoe", "acme"))
-	f("a click beats a later impression", Standard, shoe, Credit{Touch: 0},
+	f("a click beats a later impression", market.AttributionStandard, shoe, Credit{Touch: 0},
 		touch(event.Click, market.Listing, 3, "shoe", "acme"), touch(event.Impression, market.Listing, 1, "shoe", "acme"))
-	f("the later of two clicks", Standard, shoe, Credit{Touch: 1},
+	f("the later of two clicks", market.AttributionStandard, shoe, Credit{Touch: 1},
 		touch(event.Click, market.Listing, 3, "shoe", "acme"), touch(event.Click, market.Listing, 2, "shoe", "acme"))
-	f("halo", Standard, shoe, Credit{Touch: 0, Halo: true}, touch(event.Click, market.Banner, 29, "", "acme"))
-	f("no halo without a vendor in the purchase", Standard, Item{Product: "shoe"}, Credit{Touch: -1},
+	f("halo", market.AttributionStandard, shoe, Credit{Touch: 0, Halo: true}, touch(event.Click, market.Banner, 29, "", "acme"))
+	f("no halo without a vendor in the purchase", market.AttributionStandard, Item{Product: "shoe"}, Credit{Touch: -1},
 		touch(event.Click, market.Banner, 29, "", "acme"))
-	f("the last millisecond of the window", Standard, shoe, Credit{Touch: 0}, touch(event.Click, market.Listing, 7, "shoe", "acme"))
+	f("the last millisecond of the window", market.AttributionStandard, shoe, Credit{Touch: 0}, touch(event.Click, market.Listing, 7, "shoe", "acme"))
 	early := touch(event.Click, market.Listing, 7, "shoe", "acme")
 	early.Millis--
-	f("a millisecond before the window", Standard, shoe, Credit{Touch: -1}, early)
-	f("a touch after the purchase", Standard, shoe, Credit{Touch: -1}, touch(event.Click, market.Listing, -1, "shoe", "acme"))
-	f("reference has no halo", Reference, shoe, Credit{Touch: -1}, touch(event.Click, market.Banner, 1, "", "acme"))
-	f("reference prefers listings", Reference, shoe, Credit{Touch: 0},
+	f("a millisecond before the window", market.AttributionStandard, shoe, Credit{Touch: -1}, early)
+	f("a touch after the purchase", market.AttributionStandard, shoe, Credit{Touch: -1}, touch(event.Click, market.Listing, -1, "shoe", "acme"))
+	f("reference has no halo", market.AttributionReference, shoe, Credit{Touch: -1}, touch(event.Click, market.Listing, 1, "hat", "acme"))
+	f("a banner is of no product, and credited by its vendor", market.AttributionReference, shoe, Credit{Touch: 0, Halo: true},
+		touch(event.Impression, market.Banner, 30, "", "acme"))
+	f("an impression of a listing", market.AttributionLongClick, shoe, Credit{Touch: -1}, touch(event.Impression, market.Listing, 0, "shoe", "acme"))
+	f("a banner one day after an impression", market.AttributionLongClick, shoe, Credit{Touch: 0, Halo: true}, touch(event.Impression, market.Banner, 1, "", "acme"))
+	f("a click of two weeks ago", market.AttributionLongClick, shoe, Credit{Touch: 0}, touch(event.Click, market.Listing, 14, "shoe", "acme"))
+	f("reference prefers listings", market.AttributionReference, shoe, Credit{Touch: 0},
 		touch(event.Click, market.Listing, 6, "shoe", "acme"), touch(event.Click, market.Banner, 1, "shoe", "acme"))
-	f("the last touch of amazon may be an impression", LastOf14, shoe, Credit{Touch: 1},
+	f("the last touch of amazon may be an impression", market.AttributionAmazon, shoe, Credit{Touch: 1},
 		touch(event.Click, market.Listing, 6, "shoe", "acme"), touch(event.Impression, market.Banner, 1, "shoe", "acme"))
 }

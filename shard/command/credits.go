@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -58,6 +59,8 @@ type Credit struct {
 	Price     money.Micros
 	ChargeKey [16]byte
 	Issued    uint32 // The hour in which the token was issued.
+	// Attribution names the rules that decided, for whoever recomputes the credits after the marketplace chose others.
+	Attribution market.Attribution
 }
 
 // DecideCredits records the decisions about purchases. A purchase that is unknown or decided is skipped.
@@ -122,6 +125,8 @@ var (
 		optional(3, "price", price, func(c *Credit) *money.Micros { return &c.Price }),
 		optional(4, "charge key", key16, func(c *Credit) *[16]byte { return &c.ChargeKey }),
 		optional(5, "issued", u32[uint32](), func(c *Credit) *uint32 { return &c.Issued }),
+		optional(6, "attribution", enum[market.Attribution](market.Attributions),
+			func(c *Credit) *market.Attribution { return &c.Attribution }),
 	).checked(func(c *Credit) bool { return c.Quantity > 0 && c.Kind <= event.Click && int(c.Item) < event.ItemsMax })
 	decideCredits = newTable("decide credits",
 		fixed("decisions", list(creditDecisions, CreditsMax), func(x *DecideCredits) *[]CreditDecision { return &x.Decisions }),

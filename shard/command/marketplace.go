@@ -37,6 +37,8 @@ var marketplaces = newTable("marketplace",
 		func(m *marketplace) *[]market.TrafficDate { return &m.TrafficDates }).since(LevelPacing),
 	optional(12, "carries budgets over", boolean,
 		func(m *marketplace) *bool { return &m.CarriesOver }).since(LevelPacing),
+	optional(13, "attribution", enum[market.Attribution](market.Attributions),
+		func(m *marketplace) *market.Attribution { return &m.Attribution }).since(LevelAttribution),
 )
 
 var reserveRules = newTable("reserve rule",

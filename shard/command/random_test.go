@@ -141,6 +141,7 @@ func randomOf[T any](random *rand.Rand) T {
 		}
 	case *PutMarketplace:
 		x.Marketplace.LearnedQualityMilli %= learn.ExponentOne + 1
+		x.Marketplace.Attribution %= market.Attribution(market.Attributions)
 		for i := range x.Marketplace.TrafficDates {
 			x.Marketplace.TrafficDates[i].FactorMilli %= market.TrafficFactorMax + 1
 		}
@@ -166,7 +167,7 @@ func randomOf[T any](random *rand.Rand) T {
 		validCredits(x.Credits)
 	case *Bootstrap:
 		validRecords(x.Keys)
-		x.Marketplace.LearnedQualityMilli, x.Marketplace.TrafficDates = 0, nil
+		x.Marketplace.LearnedQualityMilli, x.Marketplace.TrafficDates, x.Marketplace.Attribution = 0, nil, 0
 	}
 	return v
 }
@@ -175,6 +176,7 @@ func validCredits(all []Credit) {
 	for i := range all {
 		c := &all[i]
 		c.Item, c.Kind, c.Quantity = uint16(i), c.Kind%(event.Click+1), c.Quantity&math.MaxInt32+1
+		c.Attribution %= market.Attribution(market.Attributions)
 	}
 }
 

@@ -262,6 +262,7 @@ func (g *Generator) decision() command.CreditDecision {
 			Bid: uint32(g.choose(5, "bid")), Kind: event.Kind(g.choose(2, "kind of touch")), Halo: g.choose(2, "halo") > 0,
 			Cell: event.BucketOf(g.now) * 4, UserHash: uint64(g.choose(3, "user")), Product: fmt.Sprint("p", g.choose(3, "product")),
 			Quantity: int64(1 + g.choose(3, "quantity")), UnitPrice: g.amount("item price"),
+			Attribution: market.Attribution(g.choose(market.Attributions, "attribution")),
 		}
 		if g.choose(2, "paid by purchases") > 0 {
 			n := g.choose(8, "token")

@@ -213,9 +213,15 @@ func (g *Generator) advance() Step {
 func (g *Generator) marketplace() Step {
 	x := market.Marketplace{Ordinal: g.market(), Name: "m", CurrencyCode: "USD", PostPaid: g.choose(4, "post") == 0}
 	x.CarriesOver = g.Model.Level >= command.LevelPacing && g.choose(3, "carries over") > 0
+	if g.Model.Level >= command.LevelAttribution {
+		x.Attribution = market.Attribution(g.choose(market.Attributions, "attribution"))
+	}
 	if g.Model.Level >= command.LevelVersions && g.choose(2, "settings were read") == 0 {
 		seen := market.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.choose(3, "were post") == 0}
 		seen.CarriesOver = g.Model.Level >= command.LevelPacing && g.choose(3, "carried over") > 0
+		if now := g.Model.Marketplaces[x.Ordinal]; now != nil {
+			seen.Attribution = now.Attribution // The other settings differ often enough for conflicts.
+		}
 		return Step{
 			Name:    "replace marketplace",
 			Command: command.AppendReplaceMarketplace(nil, g.now, &command.PutMarketplace{Marketplace: x, Expect: command.VersionOfMarketplace(&seen)}),

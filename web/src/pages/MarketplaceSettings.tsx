@@ -84,6 +84,19 @@ function Form({ stored }: { stored: Stored }) {
                 { value: "h3", label: "H3 cells" },
               ]}
             />
+            <Select
+              label="Attribution"
+              description="Which ads are credited with purchases from now on"
+              value={value("attribution")}
+              allowDeselect={false}
+              onChange={(rules) => setNext({ ...next, attribution: rules as "standard" })}
+              data={[
+                { value: "standard", label: "standard: 7, 14 or 30 days by format, with halo" },
+                { value: "reference", label: "reference: the same days, mostly after clicks" },
+                { value: "long-click", label: "long-click: 14 days after a click" },
+                { value: "amazon", label: "amazon: the last touch of 14 days, with halo" },
+              ]}
+            />
             <NumberInput
               label="Winners per vendor in an auction"
               description="0 for no limit"
