@@ -56,7 +56,7 @@ func (c *checker) text(s string, schema *huma.Schema) {
 	length := utf8.RuneCountInString(s)
 	switch {
 	case len(schema.Enum) > 0 && !slices.Contains(schema.Enum, any(s)):
-		c.violation("enum", c.enumText(schema, s))
+		c.violation("enum", c.enumText(schema))
 	case schema.MinLength != nil && length < *schema.MinLength:
 		c.violation("string_too_short", "must have at least "+counted(*schema.MinLength, "character"))
 	case schema.MaxLength != nil && length > *schema.MaxLength:
@@ -68,12 +68,8 @@ func (c *checker) text(s string, schema *huma.Schema) {
 	}
 }
 
-// BOUND: as much of a refused word is repeated in the answer; the allowed words are shorter.
-const refusedWordMax = 40
-
-// enumText names the allowed words and the refused one. The member's description follows, because it says why others are
-// not allowed.
-func (c *checker) enumText(s *huma.Schema, refused string) string {
+// enumText names the allowed words. The member's description follows, because it says why others are not allowed.
+func (c *checker) enumText(s *huma.Schema) string {
 	names := make([]string, len(s.Enum))
 	for i, v := range s.Enum {
 		names[i] = v.(string) //nolint:forcetypeassert // made from a tag of a string member.
@@ -81,9 +77,6 @@ func (c *checker) enumText(s *huma.Schema, refused string) string {
 	text := "must be one of " + strings.Join(names, ", ")
 	if len(names) == 1 {
 		text = "must be " + names[0]
-	}
-	if utf8.RuneCountInString(refused) <= refusedWordMax {
-		text += ", not " + strconv.Quote(refused)
 	}
 	if s.Description != "" && !c.kit.general[s.Description] {
 		text += ". " + strings.TrimSuffix(s.Description, ".")
