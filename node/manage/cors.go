@@ -27,7 +27,8 @@ func newCORSRules(c *Config) corsRules {
 		rules.dialog = serving.NewCORS(slices.Concat(c.PageOrigins, c.CORSOrigins), readable)
 	}
 	if len(c.CORSOrigins) > 0 {
-		rules.api = serving.NewCORS(c.CORSOrigins, readable+", Link, "+resource.CompleteThroughHeader) // The last two are of CSV.
+		const ofCSV = ", Link, " + resource.CompleteThroughHeader
+		rules.api = serving.NewCORS(c.CORSOrigins, readable+ofCSV)
 	}
 	return rules
 }

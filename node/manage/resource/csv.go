@@ -88,7 +88,7 @@ func tabular(output reflect.Type) (Table, bool) {
 	if !found {
 		return Table{}, false
 	}
-	body, ok := reflect.Zero(field.Type).Interface().(Tabular)
+	body, ok := reflect.TypeAssert[Tabular](reflect.Zero(field.Type))
 	if !ok {
 		return Table{}, false
 	}
