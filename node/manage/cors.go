@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/manage/campaign"
+	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
@@ -26,7 +27,8 @@ func newCORSRules(c *Config) corsRules {
 		rules.dialog = serving.NewCORS(slices.Concat(c.PageOrigins, c.CORSOrigins), readable)
 	}
 	if len(c.CORSOrigins) > 0 {
-		rules.api = serving.NewCORS(c.CORSOrigins, readable)
+		const ofCSV = ", Link, " + resource.CompleteThroughHeader
+		rules.api = serving.NewCORS(c.CORSOrigins, readable+ofCSV)
 	}
 	return rules
 }

@@ -36,7 +36,7 @@ var Rewrite = flag.Bool("rewrite", false, "accept the answers as they are now")
 // completely in campaign/testdata/exemplary-campaign.txt, and elsewhere in what the script is about. Values that change from run to
 // run are written as <id-1>, <key-1>, <page-1> in answers, and later requests may use them. A request "PASS 2s" moves the
 // clock, a request "WORK" does the due background work. Answers show the status, the body, and the headers that are not common to all
-// answers.
+// answers. Line ends of CSV are shown as line feeds.
 func RunScripts(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -197,8 +197,13 @@ func (s *script) answer(t *testing.T, rec *httptest.ResponseRecorder, show []str
 	fmt.Fprintf(&b, "%d\n", rec.Code)
 	for _, name := range slices.Sorted(maps.Keys(rec.Header())) {
 		if !slices.Contains(commonHeaders, name) {
-			fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(rec.Header()[name], ", "))
+			b.WriteString(s.label(fmt.Sprintf("%s: %s\n", name, strings.Join(rec.Header()[name], ", "))))
 		}
+	}
+	if strings.HasPrefix(rec.Header().Get("Content-Type"), "text/csv") {
+		fmt.Fprintf(&b, "Content-Type: %s\n", rec.Header().Get("Content-Type"))
+		b.WriteString(s.label(strings.ReplaceAll(rec.Body.String(), "\r\n", "\n")))
+		return b.String()
 	}
 	if rec.Body.Len() > 0 {
 		var pretty bytes.Buffer
@@ -262,7 +267,7 @@ var changing = []struct {
 	{"address", regexp.MustCompile(`\ba[0-9a-f]{4}-[a-z2-7]{26}`)},
 	{"policy", regexp.MustCompile(`(?:"policy": "|policy=)([\w-]+)`)},
 	{"signature", regexp.MustCompile(`(?:signature": "|signature=)([0-9a-f]{64})`)},
-	{"page", regexp.MustCompile(`"nextPage": "([\w-]+)"`)},
+	{"page", regexp.MustCompile(`(?:"nextPage": "|next_page=)([\w-]+)`)},
 	{"bid", regexp.MustCompile(`"resolvedBidId": "([\w.~-]+)"`)},
 	{"id", regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)},
 }

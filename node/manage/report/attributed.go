@@ -14,7 +14,7 @@ type Attributed struct {
 	View           Sales    `json:"view" doc:"Items that were credited to an impression."`
 	Charged        int64    `json:"charged" doc:"Items that were charged: the first of each ad that is paid by purchases."`
 	AdSpent        int64    `json:"adSpent" doc:"What they cost, in minor units, rounded half up."`
-	AdSpentDecimal string   `json:"adSpentDecimal" doc:"Minor units, exact, with as many decimals as the currency needs."`
+	AdSpentDecimal string   `json:"adSpentDecimal" csv:"number" doc:"Minor units, exact, with as many decimals as the currency needs."`
 	ROAS           *float64 `json:"roas" doc:"The amount divided by what impressions, clicks and purchases cost, with three decimals. Null when they cost nothing."`
 }
 

@@ -8,6 +8,8 @@
 // Auctions won and lost are counted by campaign on each node, which reports them every ten seconds; they lag by that much behind
 // completeThrough, which is about events. A node that is killed loses those of ten seconds.
 //
+// Every answer can also be had as CSV; the type of its body says what the rows are.
+//
 // Limits: purchases of a campaign are those attributed to it; those of the other reports are all purchases, and "attributed" says which
 // of them were credited to ads. Counters do not contain the seller: a vendor's report has the purchases of products that no
 // other vendor sells, and lines of interactions have a null vendorId for the others, so these numbers may be too low, but nothing is
@@ -54,14 +56,14 @@ type Spend struct {
 	Total          int64  `json:"total"`
 	Charged        int64  `json:"charged"`
 	AdSpent        int64  `json:"adSpent" doc:"Minor units, rounded half up."`
-	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, with as many decimals as the currency needs."`
+	AdSpentDecimal string `json:"adSpentDecimal" csv:"number" doc:"Minor units, exact, with as many decimals as the currency needs."`
 }
 
 // Overdelivery is what clicks and impressions would have cost that were not charged, or not in full, because nothing was
 // left of the budget or the wallet. It is never billed.
 type Overdelivery struct {
 	Amount        int64  `json:"amount" doc:"Minor units, rounded half up."`
-	AmountDecimal string `json:"amountDecimal" doc:"Minor units, exact, at most four decimals."`
+	AmountDecimal string `json:"amountDecimal" csv:"number" doc:"Minor units, exact, at most four decimals."`
 }
 
 // Purchases counts purchases.
@@ -99,6 +101,7 @@ type Numbers struct {
 
 // Report is the sum over the days.
 type Report struct {
+	days store.Dates // For CSV; JSON does not repeat what the request says.
 	Numbers
 	Auctions        *Auctions     `json:"auctions" doc:"Auctions that the campaign has won and lost. Nodes report them every 10 seconds."`
 	Comparison      *Comparison   `json:"comparison,omitempty" doc:"The numbers of the days from compare_start_date to compare_end_date."`
@@ -212,7 +215,7 @@ func sum(ctx context.Context, in *SumInput) (*sumOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sumOutput{Report{Numbers: own.Numbers, Auctions: own.Auctions, Comparison: other, CompleteThrough: through}}, nil
+	return &sumOutput{Report{days: d, Numbers: own.Numbers, Auctions: own.Auctions, Comparison: other, CompleteThrough: through}}, nil
 }
 
 // campaignSum sums a campaign's numbers over days.

@@ -11,6 +11,7 @@ import (
 
 // Total is the sum of a product, a vendor or the marketplace over the days.
 type Total struct {
+	days store.Dates // For CSV; JSON does not repeat what the request says.
 	Numbers
 	Pageviews       *int64        `json:"pageviews,omitempty" doc:"Views of pages of the storefront; of the marketplace only, because a view names no product and no vendor."`
 	Auctions        *Auctions     `json:"auctions,omitempty" doc:"Auctions that the campaigns of the vendor or of the marketplace have won and lost, each counted once for each campaign; not of products. Nodes report them every 10 seconds."`
@@ -190,7 +191,7 @@ func total[I any, P interface {
 	if err != nil {
 		return nil, err
 	}
-	return &totalOutput{Total{own.Numbers, own.Pageviews, own.Auctions, other, through}}, nil
+	return &totalOutput{Total{d, own.Numbers, own.Pageviews, own.Auctions, other, through}}, nil
 }
 
 // totalSum sums the numbers of a subject over days.

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"strconv"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -106,7 +107,7 @@ func New(mux humago.Mux, c Config) huma.API {
 		},
 		Formats:       map[string]huma.Format{"application/json": format},
 		DefaultFormat: "application/json",
-		Transformers:  []huma.Transformer{k.writeProblem},
+		Transformers:  []huma.Transformer{k.writeProblem, k.writeTable},
 	}
 	config.AllowAdditionalPropertiesByDefault = true // Unknown members are ignored, and the document says so.
 	api := humago.New(mux, config)
@@ -115,8 +116,12 @@ func New(mux humago.Mux, c Config) huma.API {
 	return api
 }
 
-// marshal writes compact JSON without a final line feed.
+// marshal writes compact JSON without a final line feed, or a body that is CSV already.
 func marshal(w io.Writer, v any) error {
+	if text, ok := v.(csvText); ok {
+		_, err := w.Write(text)
+		return err
+	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -170,7 +175,7 @@ func VendorScopeOf(op *huma.Operation) *VendorScope {
 }
 
 // Add mounts an operation: the input's path, query and body members are checked against its tags and bound, errors are answered in
-// the interface's shapes, and the OpenAPI document gets an entry.
+// the interface's shapes, and the OpenAPI document gets an entry. An answer whose body is Tabular can also be had as CSV.
 func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, error)) {
 	status := op.Status
 	if status == 0 {
@@ -190,7 +195,14 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 	if op.Method == http.MethodGet {
 		h.Parameters = consistency()
 	}
+	table, hasCSV := tabular(reflect.TypeFor[O]())
+	if hasCSV {
+		h.Parameters = append(h.Parameters, describeFormat())
+	}
 	huma.Register(api, h, inBackground(op.Background, checkOwner(serve)))
+	if hasCSV {
+		describeCSV(h.Responses[strconv.Itoa(status)], &table)
+	}
 	nullable(api.OpenAPI().Components.Schemas, reflect.TypeFor[O](), map[reflect.Type]bool{})
 }
 
