@@ -101,7 +101,7 @@ function Form({ stored }: { stored: Stored }) {
               label="Winners per vendor in an auction"
               description="0 for no limit"
               min={0}
-              max={255}
+              max={40}
               value={value("maxWinnersPerVendor")}
               onChange={(n) => setNext({ ...next, maxWinnersPerVendor: Number(n) })}
             />
