@@ -104,7 +104,7 @@ func secureNode(t *testing.T, dir string, o Options) *runningNode {
 
 func clientOf(t *testing.T, c *tls.Config, http2 bool) *http.Client {
 	t.Helper()
-	transport := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: http2}
+	transport := &http.Transport{TLSClientConfig: c.Clone(), ForceAttemptHTTP2: http2} // Transports write to it.
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, Timeout: 10 * time.Second}
 }
