@@ -32,7 +32,6 @@ type fleet struct {
 	c       *raftstoretest.Cluster
 	members []*member
 	fleetConfig
-	spread bool // Charges come as late as params say, instead of after 3 s.
 	events atomic.Uint64
 	other  sync.WaitGroup // Commands on their way.
 	done   chan struct{}
@@ -47,6 +46,8 @@ type fleetConfig struct {
 	// begin is the time at which the clock of the nodes starts; without, that of the bubble.
 	begin time.Time
 	shift time.Duration // Of the nodes' clock against that of the bubble.
+	// spread says that charges come as late as params say, instead of after 3 s.
+	spread bool
 }
 
 // now returns the time on the clocks of the nodes.

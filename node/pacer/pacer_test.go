@@ -194,8 +194,8 @@ func TestOverdeliveryIsBounded(t *testing.T) {
 				const budget = 120 * perSecond
 				params := pacing.Defaults()
 				params.ImpressionDelay = 30
-				f := newFleet(t, fleetConfig{params: params, period: market.Total, budget: budget}, 32, 6, 2)
-				f.spread = true // What is open is a quarter of the budget.
+				// What is open is a quarter of the budget.
+				f := newFleet(t, fleetConfig{params: params, period: market.Total, budget: budget, spread: true}, 32, 6, 2)
 				defer f.stop()
 				cut := (f.leader() + 1) % 3
 				for range 15 * 60 {

@@ -62,6 +62,13 @@ func (g *oneGroup) Propose(_ context.Context, _ ids.Group, cmd []byte) ([]byte, 
 	return nil, errLost
 }
 
+// fail makes something fail in so many of 10 proposals.
+func (g *oneGroup) fail(faults int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.faults = faults
+}
+
 func (g *oneGroup) counted(t *testing.T, n byte) (cells []shard.CellAuctions) {
 	t.Helper()
 	g.mu.Lock()
@@ -118,7 +125,7 @@ func TestEachAuctionIsCountedOnce(t *testing.T) {
 		}
 		var want [campaigns + 1]rollup.Auctions
 		for number := range uint32(20) {
-			g.faults = 8
+			g.fail(8)
 			x := start(t, g, m, number+1, time.UTC)
 			for range random.IntN(400) {
 				n := byte(1 + random.IntN(campaigns))
@@ -133,7 +140,7 @@ func TestEachAuctionIsCountedOnce(t *testing.T) {
 				}
 				time.Sleep(time.Duration(random.IntN(2_000)) * time.Millisecond)
 			}
-			g.faults = 0
+			g.fail(0)
 			x.Close()
 			if s := x.Stats(); s.Dropped > 0 || s.Proposed == 0 {
 				t.Errorf("start %d: %+v", number, s)
@@ -246,7 +253,7 @@ func TestPendingCountsAreBounded(t *testing.T) {
 	if len(r.pending) != pendingMax || x.Stats().Dropped != 5 {
 		t.Errorf("%d pending, %+v", len(r.pending), x.Stats())
 	}
-	g.faults = 0
+	g.fail(0)
 	r.send(t.Context())
 	if s := x.Stats(); len(r.pending) != 0 || s.Proposed != pendingMax/command.CountAuctionsMax || len(g.counted(t, 1)) != pendingMax/2 {
 		t.Errorf("%d pending, %+v, %d cells", len(r.pending), s, len(g.counted(t, 1)))
