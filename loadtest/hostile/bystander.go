@@ -41,7 +41,28 @@ type bystander struct {
 // attempts counts the operations of one kind. Those counted as Attacked were made in windows with attackers.
 type attempts struct {
 	Tried, Attacked, Failed, Repeated int
-	First                             string `json:",omitempty"` // How the first failed one failed.
+	First                             string         `json:",omitempty"` // How the first failed one failed.
+	Reasons                           map[string]int `json:",omitempty"` // Why operations were repeated.
+}
+
+// reasonMax bounds the reasons that are told apart. BOUND: in bytes; the message of an answer is shorter.
+const reasonMax = 120
+
+// repeat counts one repetition with its reason.
+func (a *attempts) repeat(status int, answer []byte, err error) {
+	a.Repeated++
+	if a.Reasons == nil {
+		a.Reasons = map[string]int{}
+	}
+	reason := fmt.Sprint(status)
+	var said struct{ Message string }
+	switch {
+	case err != nil:
+		reason = err.Error()
+	case json.Unmarshal(answer, &said) == nil:
+		reason += " " + said.Message
+	}
+	a.Reasons[reason[:min(len(reason), reasonMax)]]++
 }
 
 func newBystander(n *node, t attack.Tenant) *bystander {
@@ -88,13 +109,13 @@ func (b *bystander) run(ctx context.Context, start time.Time, windows []window) 
 }
 
 // try repeats an operation until it succeeds, is refused, or attemptMax has passed, and counts it.
-func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func(context.Context) (int, error)) {
+func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func(context.Context) (int, []byte, error)) {
 	d := b.done[kind]
 	begin := time.Now()
 	limited, cancel := context.WithTimeout(ctx, attemptMax)
 	defer cancel()
 	for {
-		status, err := do(limited)
+		status, answer, err := do(limited)
 		if err == nil && status/100 == 2 {
 			break
 		}
@@ -109,7 +130,7 @@ func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func
 			}
 			break
 		}
-		d.Repeated++
+		d.repeat(status, answer, err)
 		time.Sleep(time.Second)
 	}
 	d.Tried++
@@ -122,52 +143,52 @@ func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func
 }
 
 // change renames the campaign, with a mark by which the entry is found in the audit log.
-func (b *bystander) change(ctx context.Context) (int, error) {
+func (b *bystander) change(ctx context.Context) (int, []byte, error) {
 	mark := fmt.Sprintf("mark-%d", b.count)
-	status, _, err := b.api.Call(ctx, "PATCH", publicPath+"/campaign-service/campaigns/"+b.campaign+"?mark="+mark, fmt.Appendf(nil, `{"name":%q}`, mark),
+	status, answer, err := b.api.Call(ctx, "PATCH", publicPath+"/campaign-service/campaigns/"+b.campaign+"?mark="+mark, fmt.Appendf(nil, `{"name":%q}`, mark),
 		"X-Request-Id", mark)
 	if err == nil && status/100 == 2 {
 		b.marks = append(b.marks, mark)
 	}
-	return status, err
+	return status, answer, err
 }
 
 // picture is a minimal GIF file.
 var picture = []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")
 
 // file creates an asset, uploads its file with the form of the answer, and deletes the asset.
-func (b *bystander) file(ctx context.Context) (int, error) {
+func (b *bystander) file(ctx context.Context) (int, []byte, error) {
 	status, answer, err := b.api.Call(ctx, "POST", publicPath+"/assets/asset?vendor_id=v1", []byte(`{"name":"File","mimetype":"image/gif"}`))
 	if err != nil || status/100 != 2 {
-		return status, err
+		return status, answer, err
 	}
 	var asset struct {
 		ID, UploadURL string
 		Fields        map[string]string
 	}
 	if err := json.Unmarshal(answer, &asset); err != nil {
-		return status, err
+		return status, answer, err
 	}
-	status, err = b.form(ctx, asset.UploadURL, "", asset.Fields, picture)
+	status, answer, err = b.form(ctx, asset.UploadURL, "", asset.Fields, picture)
 	if err == nil && status/100 == 2 {
 		_, _, err = b.api.Call(ctx, "DELETE", publicPath+"/assets/asset/"+asset.ID, nil) // The status does not matter; deleting is not checked.
 	}
-	return status, err
+	return status, answer, err
 }
 
-func (b *bystander) segment(ctx context.Context) (int, error) {
+func (b *bystander) segment(ctx context.Context) (int, []byte, error) {
 	list := fmt.Appendf(nil, "user-%d\nuser-%d\n", b.count, b.count+1)
 	url := "http://" + b.manage + publicPath + "/segment-service/segments/loyal/upload"
 	return b.form(ctx, url, b.tenant.ManagementKey, map[string]string{"action": "add"}, list)
 }
 
-// form posts fields and a file.
-func (b *bystander) form(ctx context.Context, url, key string, fields map[string]string, file []byte) (int, error) {
+// form posts fields and a file, and returns status and answer.
+func (b *bystander) form(ctx context.Context, url, key string, fields map[string]string, file []byte) (int, []byte, error) {
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	for name, value := range fields {
 		if err := w.WriteField(name, value); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	}
 	part, err := w.CreateFormFile("file", "file")
@@ -175,11 +196,11 @@ func (b *bystander) form(ctx context.Context, url, key string, fields map[string
 		_, err = part.Write(file)
 	}
 	if err := errors.Join(err, w.Close()); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, &body)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	r.Header.Set("Content-Type", w.FormDataContentType())
 	if key != "" {
@@ -187,8 +208,8 @@ func (b *bystander) form(ctx context.Context, url, key string, fields map[string
 	}
 	resp, err := b.http.Do(r)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode, errors.Join(err, resp.Body.Close())
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // BOUND: answers have some hundred bytes.
+	return resp.StatusCode, answer, errors.Join(err, resp.Body.Close())
 }

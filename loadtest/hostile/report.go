@@ -188,6 +188,9 @@ func (rep *report) text(w io.Writer) {
 	for _, kind := range slices.Sorted(maps.Keys(rep.Bystander)) {
 		b := rep.Bystander[kind]
 		line("%s\t%d\t%d\t%d\t%d\t%s", kind, b.Tried, b.Attacked, b.Failed, b.Repeated, b.First)
+		for _, reason := range slices.Sorted(maps.Keys(b.Reasons)) {
+			line("\t\t\t\t%d\t%s", b.Reasons[reason], reason)
+		}
 	}
 	line("its slowest change took %v", round(rep.BystanderChange))
 	line("\nauctions\tcount\tp50\tp99\tp99.9\tbare server p50\tbare server p99\tratio of p99\tof the bare server")

@@ -17,17 +17,18 @@ import (
 // credit it: it reads the touches from its own replicas, proposes the decision to the purchase's group, and then has it
 // carried out in the groups of the touches.
 //
-// The decision depends on the state alone, not on the node or the moment; only when the marketplace chooses other rules meanwhile,
-// it may be by either. It considers the touches that were committed
-// until creditDelayMillis after the purchase by the clocks of their groups, and it is made when the clocks of all groups
-// have passed that time, so that no such touch can follow. A click that is committed later is counted and charged, and is not
-// credited with this purchase, whenever it occurred.
+// The decision depends on the state alone, not on the node or the moment; only when the marketplace chooses other rules
+// meanwhile, it may be by either. It considers the touches that were committed until creditDelayMillis after the purchase
+// by the clocks of their groups, and it is made when the clocks of all groups have passed that time, so that no such touch
+// can follow. A click that is committed later is counted and charged, and is not credited with this purchase, whenever it
+// occurred.
 
 // creditDelayMillis is how long after a purchase touches are awaited. The events of one request are committed by several
 // groups, whose clocks differ by some hundred milliseconds.
 const creditDelayMillis = 5_000
 
-// BOUND: what one round reads of a group. A purchase has a few items of some hundred bytes.
+// BOUND: what one round reads of a group. A purchase has a few items of some hundred bytes; the longest ids make a command
+// of 5 MB, less than raftstore.CommandBytesMax.
 const (
 	creditPurchasesMax = command.CreditsMax
 	creditItemsMax     = 4_096

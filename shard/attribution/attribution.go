@@ -4,7 +4,9 @@
 //
 // An item goes to at most one touch. Among the touches in their window, one of the same product beats one of the same
 // vendor (halo), a click beats an impression, a later touch an earlier one, and listings beat sponsored brands and these
-// beat banners; at last the event key decides. Rules differ in their windows and in parts of this order. The order of the touches and repeated touches make no difference.
+// beat banners; at last the event key decides. An ad of no product (a brand, a banner) is credited by its vendor. Rules
+// differ in their windows and in parts of this order. The order in which touches are given and repeated touches make no
+// difference.
 package attribution
 
 import (
