@@ -176,7 +176,7 @@ func (n *node) openManagement(ctx context.Context) error {
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 		Connections: n.resources.shares.ManageConns,
 	}, manage.Deps{
-		Core: n.core, Bodies: n.resources.bodies, Keys: n.publisher.keys, Console: people, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.answerReadyz, Draining: n.stopping.Load, Notes: n.notes, Now: time.Now, Log: n.log,
+		Core: n.core, Bodies: n.resources.bodies, Slots: n.resources.slots, Keys: n.publisher.keys, Console: people, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.answerReadyz, Draining: n.stopping.Load, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
 		Audit:  n.auditLog.add,
 		Tenant: n.store.Tenant,

@@ -28,6 +28,7 @@ type resources struct {
 	bodies     *limits.Bytes
 	tokenWaits *limits.Bytes // Counts requests.
 	auction    atomic.Pointer[hotpath.Server]
+	slots      *limits.Slots // Of the management listener.
 	management atomic.Pointer[ingress.Listener]
 }
 
@@ -50,6 +51,7 @@ func (n *node) deriveLimits(context.Context) error {
 	}
 	r := &n.resources
 	r.shares, r.memory, r.bodies = s, memory, limits.NewBytes(s.Bodies, s.PerMarketplace)
+	r.slots = limits.NewSlots(s.ManageConns)
 	r.tokenWaits = limits.NewBytes(tokenWaitsMax, tokenWaitsTenantMax)
 	log := n.log.Info
 	if s.FilesLow {

@@ -37,6 +37,7 @@ func (n *node) scrape() metrics.Node {
 		})
 	}
 	out.Turns.Waiting, out.Turns.CPU = n.background.Turns()
+	out.Turns.Refused = n.resources.slots.Refusals()
 	if s := n.raft.Space(); s.Watched {
 		out.Disk = metrics.Disk{Watched: true, Free: s.Free, Reserve: s.Reserve, Low: s.Low}
 	}

@@ -71,7 +71,9 @@ type Deps struct {
 	// returns a token of what it wrote; empty when it wrote nothing. If nil, requests read this node's state, without tokens.
 	Open func(ctx context.Context, marketplace uint16, r Consistency) (t store.Tenant, token func() string, err error)
 	// Bodies is the budget of bytes of request bodies in memory; nil means no bound.
-	Bodies  *limits.Bytes
+	Bodies *limits.Bytes
+	// Slots share out the connections to marketplaces; nil means that one marketplace may use all.
+	Slots   *limits.Slots
 	Metrics http.Handler // GET /metrics
 	// Operator serves OperatorRoutes for callers with a key of the first marketplace. If nil, these paths are unknown.
 	Operator       http.Handler

@@ -116,6 +116,12 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	authenticated(r)
+	if !s.deps.Slots.Take(caller.Marketplace) {
+		s.rejectBody(w, r)
+		s.refuse(w, apierr.ServiceUnavailable, tooManyRequests)
+		return
+	}
+	defer s.deps.Slots.Free(caller.Marketplace)
 	streams := s.routes.of(r).streams
 	if !streams { // A handler that reads its body itself waits for the client most of the time.
 		turn := s.deps.Background.NewTurn(caller.Marketplace)
@@ -158,6 +164,8 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	}
 	a.writeTo(w)
 }
+
+const tooManyRequests = "the marketplace has as many requests under way as this node has connections left for all others"
 
 // problem answers the error of an operation that is not registered with the kit.
 func (s *Server) problem(w http.ResponseWriter, err error) {

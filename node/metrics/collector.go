@@ -121,6 +121,7 @@ var nodeGauges = []gauge[Node]{
 	{auditWaiting.desc(), level, func(n *Node) float64 { return float64(n.AuditWaiting) }},
 	{turnsWaiting.desc(), level, func(n *Node) float64 { return float64(n.Turns.Waiting) }},
 	{turnsCPU.desc(), total, func(n *Node) float64 { return n.Turns.CPU.Seconds() }},
+	{slotsRefused.desc(), total, func(n *Node) float64 { return float64(n.Turns.Refused) }},
 	{memoryLimit.desc(), level, func(n *Node) float64 { return float64(n.Memory.Limit) }},
 	{bodyBytes.desc(), level, func(n *Node) float64 { return float64(n.Memory.Bodies) }},
 	{bodyBytesMax.desc(), level, func(n *Node) float64 { return float64(n.Memory.BodiesMax) }},

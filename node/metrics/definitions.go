@@ -138,6 +138,7 @@ var (
 var (
 	turnsWaiting = definition{"gavel_management_cpu_waiting", "Management requests that wait for a CPU, because auctions and other management requests come first.", nil}
 	turnsCPU     = definition{"gavel_management_cpu_seconds_total", "Seconds of CPU time that management requests took, background requests included.", nil}
+	slotsRefused = definition{"gavel_management_refused_total", "Management requests that were refused with 503, because their marketplace had as many under way as connections were free.", nil}
 )
 
 // The audit log, read from the node at each scrape.

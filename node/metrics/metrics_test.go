@@ -207,7 +207,7 @@ func TestNodeMetrics(t *testing.T) {
 			Pacing:        metrics.Pacing{Ticks: 1, Changes: 2, Unproposed: 3, TickTime: 4 * time.Second, Campaigns: 5, ReportsSent: 6, ReportsFailed: 7, ReportsRefused: 8, ReportsLate: 9, Deferred: 10, Hours: 12},
 			AuctionCounts: metrics.AuctionCounts{Proposed: 21, Failed: 22, Dropped: 23, Weight: 24},
 			Background:    []metrics.Background{{Kind: "report", Running: 1, Waiting: 2, Refused: 3, CPU: 4 * time.Second}},
-			Turns:         metrics.Turns{Waiting: 5, CPU: 6 * time.Second},
+			Turns:         metrics.Turns{Waiting: 5, CPU: 6 * time.Second, Refused: 7},
 		}
 	})
 	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
@@ -239,7 +239,7 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_background_running{kind="report"} 1`, `gavel_background_waiting{kind="report"} 2`,
 		`gavel_background_refused_total{kind="report"} 3`, `gavel_background_cpu_seconds_total{kind="report"} 4`,
 		`gavel_build_info{goversion="`+runtime.Version()+`",version="v1.2.3"} 1`,
-		`gavel_management_cpu_waiting 5`, `gavel_management_cpu_seconds_total 6`,
+		`gavel_management_cpu_waiting 5`, `gavel_management_cpu_seconds_total 6`, `gavel_management_refused_total 7`,
 		`gavel_management_requests_total{operation="list_campaigns",status="200"} 1`,
 	)
 }

@@ -112,10 +112,11 @@ type Background struct {
 	CPU              time.Duration
 }
 
-// Turns is the use of CPUs by management requests, reports among them.
+// Turns is the use of CPUs by management requests, reports among them, and how many were refused for lack of connections.
 type Turns struct {
 	Waiting int
 	CPU     time.Duration
+	Refused uint64
 }
 
 // Mails counts mails that were queued, and attempts to send them by result.

@@ -51,6 +51,8 @@ type Environment struct {
 	Blobs   blob.Store
 	// Bodies is the budget of bodies: 36 MiB for each marketplace, enough for one body of 8 MiB and its parsed values.
 	Bodies *limits.Bytes
+	// Slots are 100 requests under way: of one marketplace alone 50.
+	Slots *limits.Slots
 	// Offsite does the jobs of ad networks. The network meta is the sandbox; tests may add connectors before they use them.
 	Offsite *jobs.Offsite
 
@@ -130,6 +132,7 @@ func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Lev
 	w.Blobs = files
 	w.Offsite = w.newOffsite()
 	w.Bodies = limits.NewBytes(1<<30, 36<<20)
+	w.Slots = limits.NewSlots(100)
 	w.config, w.background = c, b
 	w.Server = w.listener(t, w.Store)
 	return w
@@ -169,7 +172,7 @@ func (w *Environment) listener(t testing.TB, s *store.Store) *manage.Server {
 	}
 	w.Console = people
 	server, err := manage.New(w.config, manage.Deps{
-		Bodies: w.Bodies, Console: people,
+		Bodies: w.Bodies, Slots: w.Slots, Console: people,
 		Core: w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), ReportJob: w.reportJob,
 		Now: w.Now, Ready: func() string { return "" }, Background: w.background,
 		Tenant:  s.Tenant,
