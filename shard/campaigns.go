@@ -121,7 +121,7 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	if why := m.allowed(c, p); why != command.Done {
 		return refused(why, 0)
 	}
-	if m.patchMakesRivals(c, p) {
+	if m.patchMakesRivals(c, p) || m.externalIDTaken(c, p) {
 		return refused(command.AlreadyExists, 0)
 	}
 	before, wallet, target := c.budget, c.wallet, c.TargetROASMilli
@@ -132,6 +132,9 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	}
 	if p.Period != nil && *p.Period != c.Period {
 		m.changePeriod(c, *p.Period)
+	}
+	if p.ExternalID != nil {
+		m.moveExternalID(c, *p.ExternalID)
 	}
 	p.Change(&c.Campaign)
 	c.Campaign.Wallet = c.wallet.ID // The command may name the default wallet by the zero id.
@@ -154,6 +157,29 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 		m.dropPace(c)
 	}
 	return command.Result{}
+}
+
+// externalIDTaken reports whether a patch names an external id that another campaign of the group has, or one that is too
+// long for a key.
+func (m *Machine) externalIDTaken(c *campaign, p *command.PatchCampaign) bool {
+	if p.ExternalID == nil || *p.ExternalID == "" || *p.ExternalID == c.ExternalID {
+		return false
+	}
+	if len(*p.ExternalID) > textMax {
+		return true
+	}
+	_, taken := m.get(keyExternalID(nil, c.Marketplace, c.Format, *p.ExternalID))
+	return taken
+}
+
+// moveExternalID lets another external id, or none, lead to a campaign. REQUIRES: the id is not taken.
+func (m *Machine) moveExternalID(c *campaign, id string) {
+	if c.ExternalID != "" {
+		m.put(keyExternalID(nil, c.Marketplace, c.Format, c.ExternalID), nil)
+	}
+	if id != "" {
+		m.put(keyExternalID(nil, c.Marketplace, c.Format, id), appendU32(nil, c.Ordinal))
+	}
 }
 
 // allowed checks the rules of campaigns that protect money. A campaign that breaks one already, from a lower feature

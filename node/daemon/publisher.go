@@ -74,20 +74,19 @@ func (f *publisher) Reset(g ids.Group, meta bool) {
 
 // PutCampaign publishes a campaign and records its external id.
 func (f *publisher) PutCampaign(c *market.Campaign) *market.Balances {
-	if c.ExternalID != "" {
-		f.externals.put(c.Marketplace, c.ExternalID, c.ID)
-	}
+	f.externals.put(c.Marketplace, c.ExternalID, c.ID)
 	f.loaded.Add(1)
 	balances := f.Market.PutCampaign(c)
 	f.pacer.PutCampaign(c, balances)
 	return balances
 }
 
-// externals resolves the externalCampaignId of an event. Entries are never removed: events of a terminated campaign
-// still count for it, and the number of entries is bounded by the number of campaigns. It is safe for concurrent use.
+// externals resolves the externalCampaignId of an event. Events of a terminated campaign still count for it, so the number of
+// entries is bounded by the number of campaigns. It is safe for concurrent use.
 type externals struct {
 	mu  sync.RWMutex
 	ids map[externalID]ids.UUID
+	of  map[ids.UUID]externalID // What leads to a campaign now.
 }
 
 type externalID struct {
@@ -95,13 +94,24 @@ type externalID struct {
 	id          string
 }
 
+// put lets an external id lead to a campaign, in place of the one that it had. An empty one leads nowhere. Of two campaigns
+// of different formats with one external id, the id leads to the one that was put last.
 func (e *externals) put(marketplace uint16, id string, campaign ids.UUID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ids == nil {
-		e.ids = make(map[externalID]ids.UUID)
+		e.ids, e.of = make(map[externalID]ids.UUID), make(map[ids.UUID]externalID)
 	}
-	e.ids[externalID{marketplace, id}] = campaign
+	if was, had := e.of[campaign]; had && was.id != id {
+		if e.ids[was] == campaign {
+			delete(e.ids, was)
+		}
+		delete(e.of, campaign)
+	}
+	if id != "" {
+		name := externalID{marketplace, id}
+		e.ids[name], e.of[campaign] = campaign, name
+	}
 }
 
 // resolve returns the id of the campaign with an external id, or the zero id.

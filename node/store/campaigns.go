@@ -63,6 +63,16 @@ func (t Tenant) checkExternalID(c *market.Campaign) error {
 	return nil
 }
 
+// checkExternalIDChange is checkExternalID for a patch.
+func (t Tenant) checkExternalIDChange(now *CampaignState, p *command.PatchCampaign) error {
+	if p.ExternalID == nil || *p.ExternalID == now.ExternalID {
+		return nil
+	}
+	after := now.Campaign
+	after.ExternalID = *p.ExternalID
+	return t.checkExternalID(&after)
+}
+
 // assignIDs gives new bids their ids, in the shard of their campaign, their times, and what follows from the ids.
 func (t Tenant) assignIDs(ctx context.Context, campaign ids.UUID, bids []market.Bid, now int64) {
 	for i := range bids {
@@ -89,6 +99,9 @@ func (t Tenant) ChangeCampaign(
 			return err
 		}
 		if err = t.checkExclusiveChange(ctx, &now, p); err != nil {
+			return err
+		}
+		if err = t.checkExternalIDChange(&now, p); err != nil {
 			return err
 		}
 		merges, err := t.supportsMerge(t.groupOfCampaign(id))

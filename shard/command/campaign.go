@@ -30,6 +30,7 @@ type PatchCampaign struct {
 	Schedule        *[]uint16            // An empty schedule removes it.
 	Caps            *[]market.Cap
 	Wallet          *ids.UUID // The wallet that pays from now on; past charges stay with the old one.
+	ExternalID      *string   // Empty removes it.
 }
 
 // These names keep the rows below short.
@@ -69,7 +70,9 @@ var campaigns = newTable("campaign",
 	fixed("updated", millis, func(c *campaign) *int64 { return &c.UpdatedMillis }),
 
 	optional(8, "auto trigger", boolean, func(c *campaign) *bool { return &c.AutoTrigger }),
-	optional(9, "external id", text, func(c *campaign) *string { return &c.ExternalID }),
+	patched(9, "external id", text,
+		func(c *campaign) *string { return &c.ExternalID },
+		func(p *change) **string { return &p.ExternalID }).optional().patchedSince(LevelExternalIDs),
 	patched(10, "end", millis,
 		func(c *campaign) *int64 { return &c.EndMillis }, func(p *change) **int64 { return &p.EndMillis }).optional(),
 	patched(11, "status updated by", text,

@@ -37,10 +37,12 @@ const (
 	LevelReports
 	// LevelAttribution stores touches, credits purchases to them, and charges what is paid by purchases.
 	LevelAttribution
+	// LevelExternalIDs lets a change give a campaign another external id, or take it away.
+	LevelExternalIDs
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelAttribution
+const LevelNewest = LevelExternalIDs
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

@@ -79,7 +79,7 @@ func patchesOf[P, S any](t *table[S]) *patchTable[S, P] {
 			continue
 		}
 		x := *r.patch.(*patchRow[S, P]) // The start of the process panics on a row of another patch.
-		x.level = r.level
+		x.level = max(r.level, r.patchLevel)
 		pt.rows = append(pt.rows, x)
 		pt.names[r.name] = x.member
 		pt.known |= x.member

@@ -30,7 +30,8 @@ type row[S any] struct {
 	column
 	name       string
 	isOptional bool
-	patch      any // *patchRow[S, P] when a patch P can change the member.
+	patch      any   // *patchRow[S, P] when a patch P can change the member.
+	patchLevel Level // The level from which it can, when values had the member before.
 }
 
 // column is what encoding and decoding need of a row.
@@ -74,6 +75,12 @@ func (r row[S]) optional() row[S] {
 // since sets the level from which an optional or patched member may be written.
 func (r row[S]) since(level Level) row[S] {
 	r.level = level
+	return r
+}
+
+// patchedSince sets the level from which a patch may change a member that values had before.
+func (r row[S]) patchedSince(level Level) row[S] {
+	r.patchLevel = level
 	return r
 }
 

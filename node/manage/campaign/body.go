@@ -64,6 +64,7 @@ type PatchBody struct {
 	AutobiddingObjective resource.Optional[string]           `json:"autobiddingObjective,omitzero" enum:"impressions,clicks,sales" doc:"Null: no objective; autobidding then needs targetRoas."`
 	Status               *string                             `json:"status,omitempty" enum:"approved,pending,rejected"`
 	WalletID             string                              `json:"walletId,omitempty" format:"uuid" doc:"A wallet of the campaign's vendor."`
+	ExternalCampaignID   resource.Optional[string]           `json:"externalCampaignId,omitzero" minLength:"1" maxLength:"255" doc:"Unique per marketplace and ad format. Null: none."`
 	PriceRule            *string                             `json:"priceRule,omitempty" enum:"second,first"`
 	MultiplierConfig     resource.Optional[MultiplierConfig] `json:"multiplierConfig,omitzero" doc:"Null: none."`
 	TargetingFilters     resource.Optional[TargetingFilters] `json:"targetingFilters,omitzero" doc:"Null: none."`

@@ -95,6 +95,10 @@ func (b *PatchBody) complete(ctx context.Context, now *store.CampaignState, p *c
 	if err := b.filters().exist(ctx); err != nil {
 		return err
 	}
+	// Empty text is as good as no member. The present id is not sent again, because a cluster with older nodes could not change it.
+	if id := &b.ExternalCampaignID; (id.Null || id.Value != "") && id.Value != now.ExternalID {
+		p.ExternalID = &id.Value
+	}
 	d := decodeDocument(now.Document)
 	b.AutobiddingObjective.Apply(&d.AutobiddingObjective)
 	if err := hasGoal(now, p, d.AutobiddingObjective, b.TargetROAS.Null); err != nil {
