@@ -65,6 +65,7 @@ type commands struct {
 	Config   configCommand   `cmd:"" help:"Check and print the configuration."`
 	Cluster  clusterCommand  `cmd:"" help:"Inspect and change a running cluster, and create certificates."`
 	Top      topCommand      `cmd:"" help:"Show live what nodes do: auctions, events and money a second, and the raft groups."`
+	Profile  profileCommand  `cmd:"" help:"Write a profile of a running node, for go tool pprof or go tool trace."`
 	Import   importCommand   `cmd:"" help:"Import products, vendors or campaigns from a CSV or NDJSON file."`
 	Explain  explainCommand  `cmd:"" help:"Explain the result of auctions: every bid, and why it won or lost."`
 	Record   recordCommand   `cmd:"" help:"Export the auctions that a running node recorded."`

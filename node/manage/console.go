@@ -27,6 +27,8 @@ func (s *Server) mountConsole() error {
 	for _, rt := range s.routes.all() {
 		second := *rt
 		switch {
+		case rt.credential == resource.OperatorKey && strings.HasPrefix(rt.path, operator.ProfileBase):
+			continue // Profiles are for tools, which have keys.
 		case rt.credential == resource.OperatorKey && !rt.api:
 			second.path = console.ClusterBase + strings.TrimPrefix(rt.path, operator.Base)
 			second.serve = s.operatorSession(s.deps.Operator)

@@ -80,11 +80,16 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 }
 
 func (c Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	return c.requestAt(ctx, method, Base+path, body)
+}
+
+// requestAt is request for a path that is not below Base.
+func (c Client) requestAt(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
 	base := strings.TrimRight(c.URL, "/")
 	if !strings.Contains(base, "://") {
 		base = "http://" + base
 	}
-	r, err := http.NewRequestWithContext(ctx, method, base+Base+path, body)
+	r, err := http.NewRequestWithContext(ctx, method, base+path, body)
 	if err == nil {
 		r.Header.Set("Authorization", "Bearer "+c.Key)
 	}

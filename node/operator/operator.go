@@ -1,5 +1,6 @@
 // Package operator is the API for operators of a cluster: its state, its members, its leaders and backups, as requests
-// below /operator/v1 of the management listener, and the client that the command line uses. DESIGN.md has the reasons.
+// below /operator/v1 of the management listener, profiles of a node below /debug/pprof, and the client that the command line uses.
+// DESIGN.md has the reasons.
 package operator
 
 import (
@@ -113,7 +114,7 @@ const (
 func Routes() []string {
 	return []string{
 		"GET " + Base, "POST " + Base + "/nodes", "DELETE " + Base + "/nodes/{id}", "POST " + Base + "/nodes/{id}/promote",
-		"POST " + Base + "/transfer", "POST " + Base + "/drain", "GET " + Base + "/backup",
+		"POST " + Base + "/transfer", "POST " + Base + "/drain", "GET " + Base + "/backup", "GET " + ProfileBase + "/{kind}",
 	}
 }
 
@@ -139,6 +140,7 @@ func Handler(c Cluster, publicURL string) http.Handler {
 		mux.HandleFunc(Routes()[i], h.handle(serve))
 	}
 	mux.HandleFunc("GET "+Base+"/backup", h.serveBackup)
+	mux.HandleFunc("GET "+ProfileBase+"/{kind}", h.handleFor(h.serveProfile, changeTimeout+ProfileSecondsMax*time.Second))
 	return mux
 }
 
@@ -158,15 +160,22 @@ func (r refused) Unwrap() error { return r.error }
 // errBody is returned for a body that cannot be decoded or lacks a member. It is answered with 400.
 var errBody = errors.New("the body is not valid for this operation")
 
+// errRequest is returned for a path or query that is not valid. It is answered with 400.
+var errRequest = errors.New("the request is not valid")
+
 func (h handler) handle(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return h.handleFor(serve, changeTimeout)
+}
+
+func (h handler) handleFor(serve func(http.ResponseWriter, *http.Request) error, most time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), changeTimeout)
+		ctx, cancel := context.WithTimeout(r.Context(), most)
 		defer cancel()
 		err := serve(w, r.WithContext(ctx))
 		var final refused
 		switch {
 		case err == nil:
-		case errors.Is(err, errBody):
+		case errors.Is(err, errBody), errors.Is(err, errRequest):
 			h.refuse(w, apierr.BadRequest, err)
 		case errors.As(err, &final):
 			h.refuse(w, apierr.InvalidOperation, err)
