@@ -247,8 +247,10 @@ func (d Drain) Duration(asked bool) time.Duration {
 
 // Log says what the process writes to standard error.
 type Log struct {
-	Level  string `help:"Lowest level that is logged: debug, info, warn or error." placeholder:"LEVEL" oneof:"debug,info,warn,error"`
-	Format string `help:"Format of the log: text, json, or auto (text on a terminal, else json)." placeholder:"FORMAT" oneof:"auto,text,json"`
+	Level  string        `help:"Lowest level that is logged: debug, info, warn or error." placeholder:"LEVEL" oneof:"debug,info,warn,error"`
+	Format string        `help:"Format of the log: text, json, or auto (text on a terminal, else json)." placeholder:"FORMAT" oneof:"auto,text,json"`
+	Access int           `help:"Of N requests to /v2 and to the management API write one to the log, without body, key and address; 0: none. At most 100 lines a second." placeholder:"N" min:"0" max:"1000000000"`
+	Slow   time.Duration `help:"Write each request that took so long to the log, within the same 100 lines a second; 0: none." placeholder:"DURATION" min:"0s" max:"10m"`
 }
 
 // Default returns the configuration of a node without any setting: one node that listens on loopback only, with its
@@ -290,7 +292,7 @@ func Default() Config {
 		},
 		Disk:  Disk{Ballast: 64 * MiB},
 		Drain: Drain{Delay: DrainAuto},
-		Log:   Log{Level: "info", Format: "auto"},
+		Log:   Log{Level: "info", Format: "auto", Slow: 5 * time.Second},
 	}
 }
 

@@ -56,6 +56,7 @@ type node struct {
 	metrics      *metrics.Metrics
 	tally        *tally.Tally // nil until the groups are ready.
 	core         *serving.Core
+	access       *serving.AccessLog
 	background   *limits.Scheduler // Runs reports, explanations and forecasts.
 	auctions     deadlineListener
 	manage       deadlineListener
@@ -258,8 +259,10 @@ func (n *node) buildCore(context.Context) error {
 	bounds.PerMarketplace, bounds.PerNode, bounds.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
 	n.background = limits.NewScheduler(limits.SchedulerConfig{SchedulerLimits: bounds, Traffic: n.metrics.Answered, CPUs: cpus(), Share: float64(n.cfg.Background.CPUPercent) / 100})
 	n.metrics.OnScrape(n.scrape)
+	n.access = serving.NewAccessLog(n.cfg.Log.Access, n.cfg.Log.Slow, n.log)
 	n.core = serving.New(serving.Deps{
-		Keys: n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.cluster,
+		Access: n.access,
+		Keys:   n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.cluster,
 		Keyring: func() *bidid.Keyring {
 			if s := n.publisher.secrets.Load(); s != nil {
 				return s.keyring

@@ -47,6 +47,14 @@ func (a *bufferedResponse) writeTo(w http.ResponseWriter) {
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	bytes  int // Of the body.
+}
+
+// Write counts what it passes on.
+func (w *statusWriter) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += n
+	return n, err
 }
 
 // WriteHeader records the first status and passes it on.

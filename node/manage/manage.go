@@ -91,6 +91,8 @@ type Deps struct {
 	Audit func(marketplace uint16, e store.AuditEntry)
 	// Count counts a management request under its operation id. It may be nil.
 	Count func(operation, status string, took time.Duration)
+	// Access writes requests to the log; nil writes none.
+	Access *serving.AccessLog
 	// Background schedules reports, explanations and forecasts. If nil, they run at once.
 	Background *limits.Scheduler
 }

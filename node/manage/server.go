@@ -101,7 +101,14 @@ func (s *Server) counted(w http.ResponseWriter, r *http.Request, rt *route) {
 		if c.status == 0 {
 			c.status = http.StatusInternalServerError // The handler panicked; recovered writes the answer.
 		}
-		s.deps.Count(rt.operation, strconv.Itoa(c.status), s.deps.Now().Sub(began))
+		now := s.deps.Now()
+		s.deps.Count(rt.operation, strconv.Itoa(c.status), now.Sub(began))
+		if !rt.streams && s.deps.Access.Due(now, now.Sub(began)) { // An upload takes as long as its sender.
+			s.deps.Access.Write(&serving.AccessEntry{
+				Operation: rt.operation, Status: c.status, Took: now.Sub(began), RequestID: w.Header().Get(requestIDHeader),
+				In: int(max(r.ContentLength, 0)), Out: c.bytes,
+			})
+		}
 	}()
 	serve(c, r)
 }

@@ -104,6 +104,9 @@ func (sc *Scratch) Took() time.Duration {
 // Request.Now.
 func (sc *Scratch) Release(took time.Duration) {
 	sc.stripe.Request(int(sc.op), int(sc.code), took)
+	if sc.core.Access != nil {
+		sc.logged(took)
+	}
 	sc.Request = Request{} // Its slices belong to the listener.
 	if sc.panicked || sc.size() > scratchMax {
 		return

@@ -53,6 +53,7 @@ type Deps struct {
 
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger
+	Access    *AccessLog // Writes requests to the log; nil writes none.
 	Node      uint16 // The number of this node. It is part of every token.
 	Epoch     uint32 // The number of this start of the node, which grows with every start. It is part of every token.
 	PublicURL string // The setting server.public_url without a final slash, for links to the documentation.
