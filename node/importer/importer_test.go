@@ -217,7 +217,7 @@ func TestInterrupted(t *testing.T) {
 	for _, c := range []struct {
 		kind, format string
 		rows         int
-	}{{"catalog", "csv", 4000}, {"catalog", "ndjson", 4000}, {"campaigns", "csv", 300}} {
+	}{{"catalog", "csv", 4000}, {"catalog", "ndjson", 4000}, {"campaigns", "csv", 100}} {
 		undisturbed := newFakeNode(t)
 		whole := writeFile(t, "f."+c.format, many(c.kind, c.format, c.rows))
 		first, err := Run(t.Context(), undisturbed.options(c.kind, whole))
