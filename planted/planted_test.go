@@ -110,7 +110,7 @@ func TestPatchesApply(t *testing.T) {
 
 const (
 	// testLimit bounds one test on a planted bug, because a bug may also make the test wait forever.
-	testLimit = 2 * time.Minute
+	testLimit = 3 * time.Minute
 	// baselineLimit bounds it without the bug, when it has to end: on a busy machine that takes longer than to find a bug.
 	baselineLimit = 10 * time.Minute
 	// simulationMinutes is how many minutes a simulation simulates to find a bug.
