@@ -18,7 +18,7 @@ export GOFLAGS := $(strip $(filter-out -mod=% -buildvcs=%,$(shell go env GOFLAGS
 
 GOLANGCI         := go tool -modfile=.ci/tools.mod golangci-lint
 CLIENTS          := node/testdata/clients
-TIMEOUT          := 10m
+TIMEOUT          := 20m
 RACE_TIMEOUT     := 20m
 PLANTED_TIMEOUT  := 0
 FUZZTIME         := 10s
