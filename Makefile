@@ -18,7 +18,7 @@ export GOFLAGS := $(strip $(filter-out -mod=% -buildvcs=%,$(shell go env GOFLAGS
 
 GOLANGCI         := go tool -modfile=.ci/tools.mod golangci-lint
 CLIENTS          := node/testdata/clients
-TIMEOUT          := 10m
+TIMEOUT          := 20m
 RACE_TIMEOUT     := 20m
 PLANTED_TIMEOUT  := 0
 FUZZTIME         := 10s
@@ -89,7 +89,7 @@ test-all: format vet clients environment ## Run all tests: also the console in a
 	@SECONDS=0; $(MAKE) race; echo "race detector: $$SECONDS s"
 	@SECONDS=0; $(MAKE) lint; echo "linter: $$SECONDS s"
 	@PLANTED=all go test -count=1 -run '^TestPatchesApply$$' ./planted
-	@SECONDS=0; $(MAKE) planted PLANTED=today PLANTED_TIMEOUT=15m; echo "planted bugs: $$SECONDS s"
+	@SECONDS=0; $(MAKE) planted PLANTED=today PLANTED_TIMEOUT=40m; echo "planted bugs: $$SECONDS s"
 
 # go test does not show skipped tests, so this target says when the nemesis and the tests of real disks will be skipped.
 .PHONY: environment

@@ -65,8 +65,12 @@ func TestConformanceIdempotency(t *testing.T) {
 		map[string][]string{"clicks": {"old late", "old late"}})
 
 	token := s.token("p1")
+	forged := token[:len(token)-2] + "00"
+	if forged == token {
+		forged = token[:len(token)-2] + "11"
+	}
 	for name, bad := range map[string]string{
-		"a forged token": touch("x", token[:len(token)-2]+"00"), "a future event": strings.Replace(touch("x", token), time.Now().UTC().Format("2006"), "2999", 1),
+		"a forged token": touch("x", forged), "a future event": strings.Replace(touch("x", token), time.Now().UTC().Format("2006"), "2999", 1),
 		"no user": strings.Replace(touch("x", token), `"opaqueUserId":"u"`, `"opaqueUserId":""`, 1),
 	} {
 		s.events(400, `{"impressions":[`+touch("good", token)+`],"clicks":[`+touch("good", token)+`,`+bad+`]}`)

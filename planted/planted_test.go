@@ -110,7 +110,9 @@ func TestPatchesApply(t *testing.T) {
 
 const (
 	// testLimit bounds one test on a planted bug, because a bug may also make the test wait forever.
-	testLimit = 2 * time.Minute
+	testLimit = 3 * time.Minute
+	// baselineLimit bounds it without the bug, when it has to end: on a busy machine that takes longer than to find a bug.
+	baselineLimit = 10 * time.Minute
 	// simulationMinutes is how many minutes a simulation simulates to find a bug.
 	simulationMinutes = "30"
 	// rotation is how many days it takes until every patch was planted once. BOUND: make test-all has some minutes for them.
@@ -157,7 +159,7 @@ func runBaseline(t *testing.T, test [2]string) map[string]bool {
 	s := known.(*baselineRun)
 	s.once.Do(func() {
 		s.places = map[string]bool{}
-		out, err := goTest(t, root(t), test)
+		out, err := goTest(t, root(t), test, baselineLimit)
 		if err != nil {
 			s.err = fmt.Sprintf("%v: %s", err, out[max(0, len(out)-2_000):])
 		}
@@ -172,11 +174,11 @@ func runBaseline(t *testing.T, test [2]string) map[string]bool {
 }
 
 // goTest runs one test in a tree, without vet. Paths are trimmed, so that all copies of the tree share compiled packages.
-func goTest(t *testing.T, tree string, test [2]string) (out []byte, err error) {
+func goTest(t *testing.T, tree string, test [2]string, limit time.Duration) (out []byte, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testLimit+time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), limit+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-v", "-trimpath", "-vet=off", "-count=1", "-timeout", testLimit.String(), "-run", "^"+test[1]+"$", test[0])
+	cmd := exec.CommandContext(ctx, "go", "test", "-v", "-trimpath", "-vet=off", "-count=1", "-timeout", limit.String(), "-run", "^"+test[1]+"$", test[0])
 	cmd.Dir, cmd.WaitDelay = tree, 10*time.Second
 	cmd.Env = append(os.Environ(), "GAVEL_SIM_MINUTES="+simulationMinutes)
 	out, err = cmd.CombinedOutput()
@@ -204,7 +206,7 @@ var outputLine = regexp.MustCompile(`\w+_test\.go:\d+: |^panic: `)
 // bubble goes on after its test has failed as long as its nodes run.
 func fails(t *testing.T, tree string, test [2]string) (how string, failed bool) {
 	t.Helper()
-	out, err := goTest(t, tree, test)
+	out, err := goTest(t, tree, test, testLimit)
 	if bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")) || bytes.Contains(out, []byte("no tests to run")) {
 		t.Fatalf("%s", out)
 	}

@@ -21,7 +21,7 @@ import (
 type machine struct {
 	*testing.T
 	dir, upper      string
-	auction, manage string // Addresses of its node, on the loopback of this machine.
+	auction, manage string // Addresses of its node, on the loopback of this machine, chosen at each start.
 }
 
 func newMachine(t *testing.T) *machine {
@@ -44,7 +44,6 @@ func newMachine(t *testing.T) *machine {
 			t.Fatal(err)
 		}
 	}
-	m.auction, m.manage = freeAddress(t), freeAddress(t)
 	if text, err := m.command(t.Context(), "true").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: installing the .deb needs overlay mounts in a namespace: %v: %s", err, text)
 	}
@@ -99,6 +98,7 @@ func (m *machine) setting(name string) string {
 // user without capabilities, with a socket for notifications. It calls while with the node ready, and stops the node.
 func (m *machine) serve(while func()) {
 	m.Helper()
+	m.auction, m.manage = freeAddress(m.T), freeAddress(m.T) // Now: building the packages took minutes, in which others may take a port.
 	variables := strings.TrimPrefix(m.setting("EnvironmentFile"), "-")
 	m.sh("install -d -m 700 -o nobody /var/lib/" + m.setting("StateDirectory") + fmt.Sprintf("; printf 'GAVEL_AUCTION_LISTEN=%s\\nGAVEL_MANAGE_LISTEN=%s\\n' > %s", m.auction, m.manage, variables))
 	manager, err := (&net.ListenConfig{}).ListenPacket(m.Context(), "unixgram", "@gavel-release-"+m.auction)

@@ -112,8 +112,9 @@ func (o operations) Status(ctx context.Context) operator.Status {
 	}
 	all.Wait()
 	slices.SortFunc(s.Nodes, func(a, b operator.Node) int { return compareNodeIDs(a.ID, b.ID) })
-	for _, g := range known.Groups {
-		s.Groups = append(s.Groups, group(s.Nodes, operator.Group{Group: g.Group, Leader: g.Leader, Term: g.Term}))
+	s.Groups = make([]operator.Group, len(known.Groups))
+	for i, g := range known.Groups {
+		s.Groups[i] = group(s.Nodes, operator.Group{Group: g.Group, Leader: g.Leader, Term: g.Term})
 	}
 	return s
 }
@@ -131,8 +132,9 @@ func (o operations) askNode(ctx context.Context, n *operator.Node) {
 }
 
 // group collects the replicas of a group from the info of all nodes, and records in each node by how many entries its
-// slowest replica is behind.
+// slowest replica is behind. A group of which no node reported a replica has none, which is no null in JSON.
 func group(nodes []operator.Node, g operator.Group) operator.Group {
+	g.Replicas = []operator.Replica{}
 	newest := uint64(0)
 	for i := range nodes {
 		for _, c := range nodes[i].Replicas {

@@ -47,6 +47,9 @@ func TestSpendFollowsTheLearnedDay(t *testing.T) {
 		"office hours":      {"2026-11-23", office},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "a day of 25 hours" {
+				t.Skip("one day takes seconds")
+			}
 			testDay(t, berlin(t), x.date, x.competes)
 		})
 	}

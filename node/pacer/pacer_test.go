@@ -30,6 +30,9 @@ func (f *fleet) rate(over time.Duration) float64 {
 // Three nodes with 80, 15 and 5 % of the load spend a budget as planned, and come back to the plan within the loop time,
 // a few minutes, when the leader changes, a node is lost, or the leader is cut off for a minute.
 func TestSpendFollowsThePlanThroughFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it simulates 40 minutes of three nodes; TestHoldIsTheExactSum has the same faults in minutes")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fleetConfig{params: pacing.Defaults(), budget: dayBudget}, 32, 6, 2)
 		defer f.stop()

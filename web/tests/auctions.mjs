@@ -5,16 +5,8 @@ import { openPage, screenshot, settled, signedOutNotice, signIn } from "./browse
 
 export function auctionTests(given) {
   test("the playground explains winners and losers, and a paused campaign", async () => {
-    const { browser, demo } = given;
-    const { campaigns } = await demo.api(
-      "GET",
-      "/campaign-service/campaigns?limit=50&ad_format=listing&is_active=true",
-    );
-    const campaign = campaigns.find((one) => one.name.includes("spring") && one.bidCount > 0);
-    const { bids } = await demo.api("GET", `/campaign-service/campaigns/${campaign.campaignId}/bids?limit=5`);
-    const body = JSON.stringify({
-      auctions: [{ type: "listings", slots: 1, products: { ids: bids.map((bid) => bid.target.id) } }],
-    });
+    const { browser, demo, shop } = given;
+    const body = JSON.stringify({ auctions: [{ type: "listings", slots: 1, products: { ids: [shop.product] } }] });
     const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
     const { page } = window;
     await signIn(window);
@@ -32,7 +24,7 @@ export function auctionTests(given) {
     await page.getByRole("button", { name: "Numbers" }).first().click();
     await page.getByText("Competes with", { exact: true }).waitFor();
 
-    await window.go(`/campaigns/${campaign.campaignId}`);
+    await window.go(`/campaigns/${shop.campaignId}`);
     await settled(page);
     await page.getByRole("switch", { name: "Active" }).click();
     await page.getByText("paused", { exact: true }).first().waitFor();
@@ -40,7 +32,7 @@ export function auctionTests(given) {
     await page.getByRole("tab", { name: "Paused" }).click();
     await page.getByText("The campaign or the bid is switched off", { exact: false }).first().waitFor();
 
-    await window.go(`/campaigns/${campaign.campaignId}`);
+    await window.go(`/campaigns/${shop.campaignId}`);
     await settled(page);
     await page.getByRole("switch", { name: "Active" }).click();
     await page.getByText("active", { exact: true }).first().waitFor();
@@ -48,7 +40,7 @@ export function auctionTests(given) {
   });
 
   test("live auctions show requests as they come, and the inspector explains one", async () => {
-    const { browser, demo } = given;
+    const { browser, demo, shop } = given;
     const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
     const { page } = window;
     await signIn(window);
@@ -56,7 +48,18 @@ export function auctionTests(given) {
     await page
       .getByRole("button", { name: /^Inspect the request/ })
       .first()
-      .click(); // The demo's shoppers browse.
+      .waitFor(); // The demo's shoppers browse.
+    // What a shopper asks for may have no winner now, so an own request is inspected, when the list rests.
+    let asked = 0;
+    const ask = () => demo.auction(demo.keys().auctionKey, [shop.product], `of-the-test-${asked++}`);
+    const asking = setInterval(ask, 500);
+    try {
+      await page.getByRole("button", { name: /^Inspect the request of-the-test/ }).first().waitFor();
+      await page.getByRole("button", { name: "Pause" }).click();
+    } finally {
+      clearInterval(asking);
+    }
+    await page.getByRole("button", { name: /^Inspect the request of-the-test/ }).first().click();
     await page.getByRole("button", { name: "Explain with the market of now" }).click();
     await page
       .getByText(/\d+ of \d+ slots filled/)

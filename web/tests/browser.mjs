@@ -27,6 +27,7 @@ export const launch = () =>
 export async function openPage(browser, origin, { scheme = "light", width = 1360, height = 900, expected = [] } = {}) {
   const context = await browser.newContext({
     colorScheme: scheme,
+    reducedMotion: "reduce", // In the middle of an animation colours are half transparent.
     viewport: { width, height },
     locale: "en-US",
     timezoneId: "Europe/Berlin",
@@ -46,7 +47,7 @@ export async function openPage(browser, origin, { scheme = "light", width = 1360
     if (!request.url().startsWith(`${origin}/`) && !/^(blob|data|about):/.test(request.url()))
       add(`foreign request: ${request.url()}`);
   });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000); // How long a busy machine may take; an idle one needs milliseconds.
   return {
     page,
     faults,

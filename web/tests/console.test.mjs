@@ -5,16 +5,17 @@ import { auctionTests } from "./auctions.mjs";
 import { launch } from "./browser.mjs";
 import { hostileTests } from "./hostile.mjs";
 import { keyTests } from "./keys.mjs";
-import { startNode } from "./node.mjs";
+import { openShop, startNode } from "./node.mjs";
 import { pageTests } from "./pages.mjs";
 
-const given = { browser: null, demo: null };
+const given = { browser: null, demo: null, shop: null };
 
 before(async () => {
   given.browser = await launch();
   given.demo = await startNode("demo", {
     flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5"],
   });
+  given.shop = await openShop(given.demo);
 });
 
 after(async () => {

@@ -8,16 +8,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const binary = process.env.GAVEL_BINARY ?? fileURLToPath(new URL("../../bin/gavel", import.meta.url));
-const startMillis = 60_000;
+const startMillis = 180_000; // A busy machine needs longer than an idle one.
 
 export const admin = { email: "ada@example.com", password: "correct horse battery staple" };
 
+// Ports are below the range that the kernel uses for outgoing connections. Otherwise the browser could get the port of a
+// node that is stopped for a moment.
+const [portFirst, portCount] = [20_000, 12_000];
+let portNext = process.pid * 37;
+
 async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (let tries = 0; tries < portCount; tries++) {
+    const port = portFirst + (portNext++ % portCount);
+    const server = createServer();
+    const free = await new Promise((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!free) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+  throw new Error("no free port");
 }
 
 // startNode runs a command of gavel and waits until it is ready. The returned node can be stopped and started again.
@@ -92,12 +104,36 @@ export async function startNode(command, { withAdmin = true, flags = [] } = {}) 
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text ? JSON.parse(text) : undefined;
   };
-  node.auction = (key, products) =>
+  node.auction = (key, products, requestId) =>
     fetch(`${node.auctions}/v2/auctions`, {
       method: "POST",
-      headers: { Authorization: `Bearer ${key}` },
+      headers: { Authorization: `Bearer ${key}`, ...(requestId ? { "X-Request-Id": requestId } : {}) },
       body: JSON.stringify({ auctions: [{ type: "listings", slots: 1, products: { ids: products } }] }),
     });
   await node.start();
   return node;
+}
+
+// openShop adds a vendor with one product and a campaign for it, which nobody else bids on and no shopper knows, and waits
+// until it wins. What it wins does not depend on what the demo's shoppers have clicked, and so on how pacing slows others.
+export async function openShop(node) {
+  const [vendor, product] = ["own-vendor", "own-product"];
+  await node.api("PUT", "/catalog-search-service/catalogs/vendors", { vendors: [{ id: vendor, name: "Own vendor" }] });
+  await node.api("PUT", "/catalog-search-service/catalogs/products", {
+    products: [{ id: product, name: "Own product", vendors: [vendor], categories: [], price: 10 }],
+  });
+  await node.api("POST", `/billing-service/vendors/${vendor}/balance`, { balance: 1_000 });
+  const { campaignId } = await node.api("POST", `/campaign-service/campaigns?vendor_id=${vendor}`, {
+    name: "Own campaign",
+    campaignType: "manual",
+    budget: { amount: 100_000, type: "daily" },
+    bids: [{ target: { type: "product", id: product }, amount: 50 }],
+  });
+  const won = async () => {
+    const { results } = await (await node.auction(node.keys().auctionKey, [product])).json();
+    return results[0].winners.length === 1;
+  };
+  for (const deadline = Date.now() + startMillis; !(await won()); await sleep(100))
+    if (Date.now() > deadline) throw new Error(`the own campaign does not win:\n${node.log}`);
+  return { vendor, product, campaignId };
 }
