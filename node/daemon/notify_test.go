@@ -63,7 +63,7 @@ func (s *systemd) next(skip string) string {
 // it stops.
 func TestTheServiceManagerFollowsANode(t *testing.T) {
 	s := newSystemd(t)
-	variables := map[string]string{"NOTIFY_SOCKET": s.name, "WATCHDOG_USEC": "100000", "WATCHDOG_PID": strconv.Itoa(os.Getpid())}
+	variables := map[string]string{"NOTIFY_SOCKET": s.name, "WATCHDOG_USEC": "400000", "WATCHDOG_PID": strconv.Itoa(os.Getpid())}
 	const alive = "WATCHDOG=1"
 	cfg := testConfig(t.TempDir(), 1)
 	n := run(t, cfg, Options{Variable: func(name string) string { return variables[name] }})
