@@ -12,7 +12,7 @@ import (
 
 // applyEvents counts and charges the records of one command in order.
 func (m *Machine) applyEvents(c *command.Command) []byte {
-	if err := command.ReadEvents(c, &m.events); err != nil || !m.data() || !productIDsFit(&m.events) {
+	if err := command.ReadEvents(c, &m.events); err != nil || !m.data() || !m.itemsFit(&m.events) {
 		return answer(refused(command.Invalid, 0))
 	}
 	m.results = m.results[:0]
@@ -22,14 +22,16 @@ func (m *Machine) applyEvents(c *command.Command) []byte {
 	return command.AppendEventResults(make([]byte, 0, 8+4*len(m.results)), m.results)
 }
 
-// productIDsFit reports whether the product ids of all events are short enough to become part of keys (textMax).
-func productIDsFit(e *command.Events) bool {
+// itemsFit reports whether the product ids of all events are short enough to become part of keys (textMax), and whether
+// at least one piece of every item was bought or returned.
+func (m *Machine) itemsFit(e *command.Events) bool {
 	for i := range e.Records {
 		if len(e.Records[i].Product) > textMax {
 			return false
 		}
 		for j := range e.Records[i].Items {
-			if len(e.Records[i].Items[j].ProductID) > textMax {
+			item := &e.Records[i].Items[j]
+			if len(item.ProductID) > textMax || item.Quantity < 1 && m.state.level >= command.LevelReturns {
 				return false
 			}
 		}

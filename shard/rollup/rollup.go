@@ -70,6 +70,17 @@ func (s *Sales) Add(quantity int64, unitPrice money.Micros) {
 	s.add(&Sales{1, quantity, amountOf(quantity, unitPrice)})
 }
 
+// IsConsistent reports whether no counter is negative, and no part is larger than what it is a part of.
+func (c *Counters) IsConsistent() bool {
+	for _, f := range c.fields() {
+		if *f < 0 {
+			return false
+		}
+	}
+	a, h, v := &c.Attributed, &c.Halo, &c.Viewed
+	return max(h.Count, v.Count) <= a.Count && max(h.Quantity, v.Quantity) <= a.Quantity && max(h.Amount, v.Amount) <= a.Amount
+}
+
 // Return is what came back of a purchased item, of which some pieces may have come back before.
 type Return struct {
 	Quantity  int64 // Pieces that were bought.

@@ -51,7 +51,7 @@ func (g *Generator) MoneyStep() Step {
 	kinds := []func() Step{
 		g.transfer, g.transfer, g.transfer, g.transfer, g.adjust, g.adjust, g.account, g.account, g.create, g.events, g.events, g.patch,
 		g.forget, g.marketplace, g.advance, g.pace,
-		g.forget, g.marketplace, g.advance, g.traffic, g.credits, g.credits, g.credits,
+		g.forget, g.marketplace, g.advance, g.traffic, g.credits, g.credits, g.credits, g.returns, g.returns, g.reverse, g.reverse,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
