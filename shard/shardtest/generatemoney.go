@@ -56,6 +56,16 @@ func (g *Generator) MoneyStep() Step {
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
 
+// ReturnStep returns a command that buys, charges, returns or reverses, or makes that possible.
+func (g *Generator) ReturnStep() Step {
+	g.tick()
+	kinds := []func() Step{
+		g.events, g.events, g.events, g.events, g.adjust, g.create, g.advance, g.credits, g.credits, g.credits, g.returns, g.returns,
+		g.reverse, g.reverse, g.patch,
+	}
+	return g.attempt(kinds[g.choose(len(kinds), "command")]())
+}
+
 // Newest returns a command that raises the feature level to the newest.
 func (g *Generator) Newest() Step {
 	g.tick()

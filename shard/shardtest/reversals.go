@@ -182,6 +182,9 @@ func (g *Generator) reverse() Step {
 		x.Campaign, x.Parts = g.id('c', 99), []command.ReversalPart{{Amount: 1}}
 	} else {
 		c := charges[max(0, n-1-g.choose(8, "which charge"))]
+		if i := lastOfPurchase(charges); i >= 0 && g.choose(3, "of a purchase") == 0 { // They are rare.
+			c = charges[i]
+		}
 		x.Campaign, x.Note = c.Campaign, "note"
 		for _, of := range g.Model.Campaigns {
 			if of.ID == c.Campaign && g.choose(20, "of another marketplace") > 0 {
@@ -232,4 +235,13 @@ func (g *Generator) partsOf(charges []Charge, campaign ids.UUID) (all []command.
 	}
 	slices.SortFunc(all, func(a, b command.ReversalPart) int { return a.Compare(&b) })
 	return slices.CompactFunc(all, func(a, b command.ReversalPart) bool { return a.Compare(&b) == 0 })
+}
+
+// lastOfPurchase returns the index of the last charge of a purchase, -1 when there is none.
+func lastOfPurchase(charges []Charge) int {
+	i := len(charges) - 1
+	for i >= 0 && charges[i].Kind != event.Purchase {
+		i--
+	}
+	return i
 }
