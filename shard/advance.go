@@ -60,11 +60,19 @@ func (m *Machine) rollBudget(c *campaign, now *command.Periods, sameMonth bool) 
 	if !rolled {
 		return
 	}
+	m.beginPeriod(&c.budget)
 	m.markDirty(c)
 	m.publishBalances(c)
 	anew := c.budget.Days <= 1 && (before.Carries() || c.budget.Carries())
 	if before.Spent != 0 || anew || before.Cap() != c.budget.Cap() || before.Carried != c.budget.Carried {
 		m.journalBudget(c)
+	}
+}
+
+// beginPeriod records where the journal is when a budget period begins.
+func (m *Machine) beginPeriod(b *ledger.Budget) {
+	if m.state.level >= command.LevelReturns {
+		b.FirstLine = m.state.lastLine + 1
 	}
 }
 

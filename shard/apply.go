@@ -112,6 +112,12 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.data(), c, command.ReadApplyCredits, m.applyCredits)
 	case command.OpCloseCredits:
 		return applyIfCarried(m.data(), c, command.ReadCloseCredits, m.closeCredits)
+	case command.OpApplyReturns:
+		return applyIfCarried(m.data(), c, command.ReadApplyReturns, m.applyReturns)
+	case command.OpCloseReturns:
+		return applyIfCarried(m.data(), c, command.ReadCloseReturns, m.closeReturns)
+	case command.OpReverse:
+		return applyIfCarried(m.data(), c, command.ReadReverse, m.reverse)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

@@ -50,6 +50,7 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 	m.state.lastCampaign++
 	c.Ordinal, c.Group, c.wallet, c.Campaign.Wallet = m.state.lastCampaign, m.group, w, w.ID
 	c.budget = m.newBudget(&c.Campaign)
+	m.beginPeriod(&c.budget)
 	c.firstBid = m.state.lastBid + 1
 	if m.wallets[w.ID] == nil {
 		m.saveWallet(w)

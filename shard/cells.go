@@ -24,8 +24,25 @@ type cell struct {
 
 func newCells() cells { return cells{index: make(map[string]int)} }
 
-// cell returns the counters stored under a key so that the caller adds to them. OWNERSHIP: valid until the next call.
+// cell returns the counters stored under a key so that the caller changes them. OWNERSHIP: valid until the next call.
 func (m *Machine) cell(key []byte) *rollup.Counters {
+	i := m.cached(key)
+	c := &m.cells.all[i]
+	if !c.dirty {
+		c.dirty = true
+		m.cells.dirty = append(m.cells.dirty, i)
+	}
+	return &c.Counters
+}
+
+// countersAt returns the counters stored under a key, as the batch has left them so far. OWNERSHIP: they must not be
+// changed, and are valid until the next call.
+func (m *Machine) countersAt(key []byte) *rollup.Counters {
+	return &m.cells.all[m.cached(key)].Counters
+}
+
+// cached returns the index of the cell with a key in memory.
+func (m *Machine) cached(key []byte) int {
 	i, known := m.cells.index[string(key)]
 	if !known {
 		i = len(m.cells.all)
@@ -39,12 +56,7 @@ func (m *Machine) cell(key []byte) *rollup.Counters {
 		m.cells.all = append(m.cells.all, c)
 		m.cells.index[c.key] = i
 	}
-	c := &m.cells.all[i]
-	if !c.dirty {
-		c.dirty = true
-		m.cells.dirty = append(m.cells.dirty, i)
-	}
-	return &c.Counters
+	return i
 }
 
 func (m *Machine) flushCells() {

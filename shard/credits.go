@@ -55,6 +55,7 @@ func (m *Machine) decideCredits(x *command.DecideCredits) command.Result {
 		default:
 			o.Decided, o.Credits = true, d.Credits
 			m.put(key, command.AppendOpenCredit(nil, &o))
+			m.recordCredited(d)
 		}
 	}
 	return command.Result{}
@@ -92,7 +93,7 @@ func (m *Machine) applyCredits(x *command.ApplyCredits) command.Result {
 			continue
 		}
 		charged := m.chargePurchase(to, c)
-		value := command.AppendCredit(binary.AppendUvarint(nil, uint64(charged.Charged)), c) // Not negative.
+		value := appendCredit(&StoredCredit{Credit: *c, Charged: charged.Charged})
 		m.putOver(key, value, 0)
 		m.addToDay(dayID{tableCredit, dayOf(c.Purchase.OpenedMillis)}, m.hashOf(key, value))
 		m.countCredit(to, c, charged)
@@ -117,7 +118,8 @@ func (m *Machine) chargePurchase(c *campaign, x *command.Credit) command.EventRe
 	if !m.claim(k, &x.ChargeKey) {
 		return none
 	}
-	return m.debit(c, k, ledger.Line{Kind: ledger.PurchaseCharge, Bid: x.Bid, Key: x.ChargeKey, Price: x.Price})
+	l := ledger.Line{Kind: ledger.PurchaseCharge, Bid: x.Bid, Key: x.ChargeKey, Price: x.Price}
+	return m.debit(c, k, l, countedIn{x.Cell, x.Product})
 }
 
 // countCredit adds a credited item to the counters of the touch's bid and hour, and to those of the product sold.
@@ -150,13 +152,25 @@ func readOpenCredit(b []byte) (o command.OpenCredit, err error) {
 // StoredCredit is an item of a purchase that was credited to a touch of the group, and what was charged for it.
 type StoredCredit struct {
 	command.Credit
-	Charged money.Micros
+	Charged  money.Micros
+	Returned int64 // How many pieces came back. INVARIANT: at most Quantity, and none of them is counted any more.
+}
+
+func appendCredit(s *StoredCredit) []byte {
+	dst := command.AppendCredit(binary.AppendUvarint(nil, uint64(s.Charged)), &s.Credit) // Not negative.
+	if s.Returned == 0 {
+		return dst
+	}
+	return binary.AppendUvarint(dst, uint64(s.Returned)) // Not negative.
 }
 
 func readCredit(b []byte) (s StoredCredit, err error) {
 	d := command.NewDecoder(b)
 	s.Charged = money.Micros(d.Uvarint()) // Written from a Micros.
 	d.Credit(&s.Credit)
+	if d.More() {
+		s.Returned = int64(d.Uvarint()) // Written from an int64.
+	}
 	return s, d.Err()
 }
 

@@ -55,6 +55,20 @@ func (m *Machine) addToDay(id dayID, hash uint64) {
 	}
 }
 
+// replaceInDay records that a record of a day was replaced: the hashes of its old and its new form.
+func (m *Machine) replaceInDay(id dayID, was, now uint64) {
+	m.addToDay(id, was^now)
+	m.days.all[id].count--
+}
+
+// keptOf returns how many UTC days, the current one included, the records of a table are kept.
+func keptOf(table byte) uint32 {
+	if table == tablePurchase {
+		return purchaseDaysKept
+	}
+	return daysKept
+}
+
 func (m *Machine) flushDays() {
 	for _, d := range m.days.dirty {
 		d.dirty = false
@@ -76,7 +90,7 @@ func (m *Machine) purgeDays() {
 		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.day, b.day))
 	})
 	for _, id := range ids {
-		if id.day < m.firstDay(daysKept) {
+		if id.day < m.firstDay(keptOf(id.table)) {
 			m.dropDay(m.days.all[id])
 		}
 	}

@@ -110,6 +110,11 @@ func (m *Machine) claim(k *bucket, key *[16]byte) bool {
 func (m *Machine) remember(k *bucket, key *[16]byte, outcome command.Outcome, charged uint64) {
 	m.key = append(keyDedup(m.key[:0], k.id), key[:]...)
 	m.value = binary.AppendUvarint(append(m.value[:0], byte(outcome)), charged)
+	m.addKey(k)
+}
+
+// addKey writes m.value under m.key, a new key of a bucket.
+func (m *Machine) addKey(k *bucket) {
 	k.xor ^= m.add(m.key, m.value)
 	k.count++
 	if k.keys != nil {

@@ -12,7 +12,7 @@ import (
 
 // applyEvents counts and charges the records of one command in order.
 func (m *Machine) applyEvents(c *command.Command) []byte {
-	if err := command.ReadEvents(c, &m.events); err != nil || !m.data() || !productIDsFit(&m.events) {
+	if err := command.ReadEvents(c, &m.events); err != nil || !m.data() || !m.itemsFit(&m.events) {
 		return answer(refused(command.Invalid, 0))
 	}
 	m.results = m.results[:0]
@@ -22,14 +22,16 @@ func (m *Machine) applyEvents(c *command.Command) []byte {
 	return command.AppendEventResults(make([]byte, 0, 8+4*len(m.results)), m.results)
 }
 
-// productIDsFit reports whether the product ids of all events are short enough to become part of keys (textMax).
-func productIDsFit(e *command.Events) bool {
+// itemsFit reports whether the product ids of all events are short enough to become part of keys (textMax), and whether
+// at least one piece of every item was bought or returned.
+func (m *Machine) itemsFit(e *command.Events) bool {
 	for i := range e.Records {
 		if len(e.Records[i].Product) > textMax {
 			return false
 		}
 		for j := range e.Records[i].Items {
-			if len(e.Records[i].Items[j].ProductID) > textMax {
+			item := &e.Records[i].Items[j]
+			if len(item.ProductID) > textMax || item.Quantity < 1 && m.state.level >= command.LevelReturns {
 				return false
 			}
 		}
@@ -53,6 +55,10 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	result := m.charge(c, r)
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) // Not negative.
 	m.rememberReport(r)
+	if r.ReturnOf != [16]byte{} {
+		m.takeBack(marketplace, r)
+		return result
+	}
 	m.count(marketplace, c, r, &result)
 	if m.state.level >= command.LevelAttribution {
 		m.attribute(marketplace, c, r)
@@ -113,16 +119,17 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 		return command.EventResult{Outcome: command.AlreadyCharged}
 	}
 
-	return m.debit(c, k, ledger.Line{Kind: lineKind(r.Kind), Bid: r.Bid, Key: r.ChargeKey, Price: r.Price})
+	l := ledger.Line{Kind: lineKind(r.Kind), Bid: r.Bid, Key: r.ChargeKey, Price: r.Price}
+	return m.debit(c, k, l, countedIn{cell: r.Cell})
 }
 
 // debit decides a charge whose key was new in its bucket: it debits the price of the line, or what is left of it, and
-// records the decision. The line lacks campaign, wallet and amount.
-func (m *Machine) debit(c *campaign, k *bucket, l ledger.Line) command.EventResult {
+// records the decision. The line lacks campaign, wallet and amount. in says which counters the caller adds it to.
+func (m *Machine) debit(c *campaign, k *bucket, l ledger.Line, in countedIn) command.EventResult {
 	before := c.wallet.Balance
 	charged := ledger.Charge(&c.budget, &c.wallet.Wallet, m.tenant(c.Marketplace).postPaid, l.Price)
 	result := command.EventResult{Outcome: outcomeOf(charged, l.Price), Charged: charged, Clipped: l.Price - charged}
-	m.remember(k, &l.Key, result.Outcome, uint64(charged)) // Not negative.
+	m.rememberCharge(k, &l.Key, &result, in)
 	l.Campaign, l.Wallet, l.Amount = c.Ordinal, c.Wallet, charged
 	m.journal(l)
 	if charged > 0 {
@@ -139,6 +146,7 @@ func (m *Machine) attribute(marketplace uint16, c *campaign, r *command.EventRec
 	switch {
 	case r.Kind == event.Purchase:
 		m.openCredit(marketplace, r)
+		m.rememberPurchase(marketplace, c, r)
 	case c != nil:
 		m.rememberTouch(c, r)
 	}

@@ -170,17 +170,21 @@ func appendBudget(dst []byte, b *ledger.Budget) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, b.Period)
 	dst = command.AppendMoney(dst, b.Spent)
 	dst = command.AppendMoney(dst, b.SpentTotal)
-	if b.OverdeliveredTotal == 0 && !b.Carries() { // Always before command.LevelPacing.
+	if b.OverdeliveredTotal == 0 && !b.Carries() && b.FirstLine == 0 { // Always before command.LevelPacing.
 		return dst
 	}
 	dst = command.AppendMoney(dst, b.Overdelivered)
 	dst = command.AppendMoney(dst, b.OverdeliveredTotal)
-	if !b.Carries() {
+	if !b.Carries() && b.FirstLine == 0 {
 		return dst
 	}
 	dst = append(dst, b.Days)
 	dst = command.AppendMoney(dst, b.Carried)
-	return command.AppendMoney(dst, b.Saved)
+	dst = command.AppendMoney(dst, b.Saved)
+	if b.FirstLine == 0 { // Always before command.LevelReturns.
+		return dst
+	}
+	return binary.LittleEndian.AppendUint64(dst, b.FirstLine)
 }
 
 func readBudget(b []byte) (ledger.Budget, error) {
@@ -191,6 +195,9 @@ func readBudget(b []byte) (ledger.Budget, error) {
 	}
 	if d.More() {
 		budget.Carryover = ledger.Carryover{Days: d.U8(), Carried: d.Price(), Saved: d.Price()}
+	}
+	if d.More() {
+		budget.FirstLine = d.U64()
 	}
 	return budget, d.Err()
 }

@@ -67,7 +67,10 @@ const (
 	tableSoldCell       = 0x34 // campaign id, cell u32, product -> rollup.Counters of what was attributed.
 	tableAuctionCell    = 0x35 // campaign u32, cell u32 -> rollup.Auctions.
 	tableTally          = 0x36 // node u16 -> start and number of the last CountAuctions of the node.
-	tableEnd            = 0x37
+	tablePurchase       = 0x37 // day u32, event key -> command.Purchase.
+	tableOpenReturn     = 0x38 // opened u64, event key of the purchase -> number of pieces that came back.
+	tableReversal       = 0x39 // 0, reversal id -> Reversal; 1, line u64 -> amount of the line that was reversed.
+	tableEnd            = 0x3a
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -233,6 +236,22 @@ func keyOpenCredit(dst []byte, n *command.PurchaseName) []byte {
 
 func keyCredit(dst []byte, n *command.PurchaseName, item uint16) []byte {
 	return appendU16(append(appendU32(append(dst, tableCredit), dayOf(n.OpenedMillis)), n.Key[:]...), item)
+}
+
+func keyPurchase(dst []byte, day uint32, key *[16]byte) []byte {
+	return append(appendU32(append(dst, tablePurchase), day), key[:]...)
+}
+
+func keyOpenReturn(dst []byte, n *command.PurchaseName) []byte {
+	return append(appendU64(append(dst, tableOpenReturn), uint64(n.OpenedMillis)), n.Key[:]...) // Not negative.
+}
+
+func keyReversal(dst []byte, id ids.UUID) []byte {
+	return append(append(dst, tableReversal, 0), id[:]...)
+}
+
+func keyReversedLine(dst []byte, line uint64) []byte {
+	return appendU64(append(dst, tableReversal, 1), line)
 }
 
 func keySoldCell(dst []byte, campaign ids.UUID, cell uint32, product string) []byte {

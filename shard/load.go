@@ -122,6 +122,7 @@ var keyLens = [tableEnd]int{
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
 	tableAuctionCell: 9, tableTally: 3,
 	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
+	tablePurchase: 21, tableOpenReturn: 25,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -251,6 +252,10 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return l.loadOpenCredit(value)
 	case tableCredit:
 		return l.loadCredit(rest, value)
+	case tablePurchase:
+		return l.loadPurchase(rest, value)
+	case tableReversal:
+		return loadReversal(rest, value)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

@@ -23,9 +23,11 @@ func (b Queries) Verify() error {
 	a := verifier{
 		b: b, spent: make(map[uint32]money.Micros), clipped: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
 		deposited: make(map[ids.UUID]money.Micros), decided: make(map[[16]byte]ledger.Line),
-		budgets: make(map[uint32]ledger.Budget), carries: carryChecks{months: make(map[uint32]uint32)}, moved: make(map[ids.UUID]money.Micros), legs: make(map[leg]bool),
+		reversals: newReversalChecks(), budgets: make(map[uint32]ledger.Budget), carries: carryChecks{months: make(map[uint32]uint32)}, moved: make(map[ids.UUID]money.Micros), legs: make(map[leg]bool),
 	}
-	for _, check := range []func() error{a.verifyJournal, a.verifyCampaigns, a.verifyWallets, a.verifyDecisions} {
+	for _, check := range []func() error{
+		a.verifyJournal, a.verifyReversals, a.verifyCampaigns, a.verifyWallets, a.verifyDecisions, b.verifyCounters, b.verifyReturns,
+	} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnbalanced, err)
 		}
@@ -35,7 +37,7 @@ func (b Queries) Verify() error {
 
 type verifier struct {
 	b           Queries
-	spent       map[uint32]money.Micros // Charged, by campaign.
+	spent       map[uint32]money.Micros // Charged and not reversed, by campaign.
 	clipped     map[uint32]money.Micros // Not charged, by campaign.
 	walletSpent map[ids.UUID]money.Micros
 	deposited   map[ids.UUID]money.Micros
@@ -45,6 +47,7 @@ type verifier struct {
 	decided     map[[16]byte]ledger.Line // The charge decisions, by charge key.
 	budgets     map[uint32]ledger.Budget // The budgets in force, by campaign, as far as the journal records them.
 	carries     carryChecks
+	reversals   reversalChecks
 }
 
 // leg names one side of a transfer.
@@ -91,12 +94,14 @@ func (a *verifier) verifyLine(l *ledger.Line) error {
 		return nil
 	case ledger.BudgetInForce:
 		a.carries.replaced, a.carries.after = a.budgets[l.Campaign], l.Seq
-		a.budgets[l.Campaign] = ledger.Budget{Amount: l.Price, Period: l.Bid, Spent: l.Amount}
+		a.budgets[l.Campaign] = ledger.Budget{Amount: l.Price, Period: l.Bid, Spent: l.Amount, FirstLine: a.periodBegan(l)}
 		return nil
 	case ledger.BudgetCarried:
 		return a.verifyCarried(l)
 	case ledger.BillingMode:
 		return nil
+	case ledger.ClickReversal, ledger.ImpressionReversal, ledger.PurchaseReversal:
+		return a.verifyReversal(l)
 	case ledger.ClickCharge, ledger.ImpressionCharge, ledger.PurchaseCharge:
 	}
 	if _, twice := a.decided[l.Key]; twice {

@@ -55,7 +55,7 @@ var rules = []struct {
 }{
 	{staff, NoVendor, []string{
 		"listAgencyCampaigns", "getAgencyCampaign", "explainAuctions", "listRecentAuctions",
-		"getLedgerAccount", "listLedgerEntries", "listTransfers", "listJsonTemplates", "getJsonTemplate",
+		"getLedgerAccount", "listLedgerEntries", "listTransfers", "getReversal", "listJsonTemplates", "getJsonTemplate",
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",
 		"getMarketplaceReport", "getMarketplaceDailyReport", "getProductReport", "getProductDailyReport", "listSegments", "getProduct",
@@ -74,7 +74,7 @@ var rules = []struct {
 	{slices.Concat(runners, sellers), VendorInQuery, []string{"createAsset", "deleteAsset", "renewAssetUpload"}},
 	{runners, NoVendor, []string{
 		"createAgencyCampaign", "patchAgencyCampaign", "deleteAgencyCampaign", "updateAsset", "reviewAsset", "exportRecordedAuctions",
-		"createLedgerAccount", "createTransfer", "addBalance", "burnBalance", "createWallet", "adjustWallet",
+		"createLedgerAccount", "createTransfer", "addBalance", "burnBalance", "createWallet", "adjustWallet", "createReversal",
 		"createCampaign", "patchCampaign", "deleteCampaign", "createBids", "patchBid", "deleteBid", "createRestriction", "patchRestriction",
 		"createJsonTemplate", "updateJsonTemplate", "archiveJsonTemplate",
 		"putCategories", "deleteCategories", "putProducts", "patchProducts", "deleteProducts", "putVendors", "deleteVendors",

@@ -63,6 +63,7 @@ type Group struct {
 	Charged    int64  `json:"chargedMicros"`
 	Deposited  int64  `json:"depositedMicros"`
 	Transfers  int    `json:"transfers"` // Transfers made, sent or received in this group.
+	Reversals  int    `json:"reversals"` // Reversals of charges.
 	Campaigns  int    `json:"campaigns"`
 	Wallets    int    `json:"wallets"`
 	EventKeys  int64  `json:"eventKeys"`  // Stored ids of events.

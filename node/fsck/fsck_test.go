@@ -74,7 +74,7 @@ func (n *node) audit(t *testing.T) *fsck.Report {
 // TestAgreesWithTheModel checks what the real machine and store wrote. The results must be those of the naive model, so
 // the package reads the current format: a change of the format that it does not support fails here.
 func TestAgreesWithTheModel(t *testing.T) {
-	transfers := 0
+	transfers, reversals := 0, 0
 	for seed := range uint64(6) {
 		n := newNode(t, seed, 600, seed%2 == 1)
 		r := n.audit(t)
@@ -98,10 +98,11 @@ func TestAgreesWithTheModel(t *testing.T) {
 				t.Errorf("seed %d: wallet %+v, want %+v", seed, got, want)
 			}
 		}
-		if len(r.Wallets) != len(model.Wallets) || g.Transfers != len(model.Transfers) {
-			t.Errorf("seed %d: %d wallets and %d transfers, want %d and %d", seed, len(r.Wallets), g.Transfers, len(model.Wallets), len(model.Transfers))
+		if len(r.Wallets) != len(model.Wallets) || g.Transfers != len(model.Transfers) || g.Reversals != len(model.Reversals) {
+			t.Errorf("seed %d: %d wallets, %d transfers and %d reversals, want %d, %d and %d", seed, len(r.Wallets), g.Transfers, g.Reversals,
+				len(model.Wallets), len(model.Transfers), len(model.Reversals))
 		}
-		transfers += g.Transfers
+		transfers, reversals = transfers+g.Transfers, reversals+g.Reversals
 		if g.Charges == 0 || seed%2 == 0 && g.Unchecked != 0 {
 			t.Errorf("seed %d: of %d charges %d were not checked", seed, g.Charges, g.Unchecked)
 		}
@@ -120,6 +121,9 @@ func TestAgreesWithTheModel(t *testing.T) {
 	}
 	if transfers == 0 {
 		t.Error("no seed transfers money")
+	}
+	if reversals == 0 {
+		t.Error("no seed reverses a charge")
 	}
 }
 
@@ -253,6 +257,8 @@ const (
 	tableJournal  = 0x1a
 	tableTransfer = 0x1e
 	tableEntry    = 0x21
+	tableSold     = 0x34
+	tableReversal = 0x39
 )
 
 // edit opens the state of a stopped node and changes it; with seal it corrects the digest.
@@ -295,6 +301,19 @@ func lineKey(seq uint64) string {
 
 func charged(v []byte) bool {
 	return (v[8] == 1 || v[8] == 2) && binary.LittleEndian.Uint64(v[57:]) > 0
+}
+
+// reversed reports whether a line gives a charge back.
+func reversed(v []byte) bool { return v[8] >= 12 && v[8] <= 14 }
+
+// reversal returns the first record of a reversal (0), or of a line that was reversed (1), whose value satisfies pick.
+func (f *forge) reversal(kind byte, pick func(v []byte) bool) string {
+	f.t.Helper()
+	keys := slices.DeleteFunc(f.all(tableReversal, nil), func(key string) bool { return key[1] != kind || !pick(f.get(key)) })
+	if len(keys) == 0 {
+		panic(errNoRecord)
+	}
+	return keys[0]
 }
 
 // plainWallet reports whether a stored wallet, which ends with transferred i64, an empty currency and emptied u32, took
@@ -411,8 +430,32 @@ func TestFindsForgeries(t *testing.T) {
 			if len(keys) == 0 {
 				panic(errNoRecord)
 			}
-			f.set(keys[0], append(f.get(keys[0])[:1], 99))
+			v := f.get(keys[0])
+			v[1] ^= 1
+			f.set(keys[0], v)
 		}, "is stored with"},
+		"a reversal carried out twice, chain forged": {func(f *forge) {
+			key := f.first(tableJournal, reversed)
+			state := f.get("\x02")
+			last := binary.LittleEndian.Uint64(state[24:]) + 1
+			f.set(lineKey(last), f.get(key))
+			binary.LittleEndian.PutUint64(state[24:], last)
+			f.set("\x02", state)
+			f.relink(last)
+		}, "its record says"},
+		"a reversal without a record": {func(f *forge) { f.set(f.reversal(0, func([]byte) bool { return true }), nil) }, "REVERSAL WITHOUT RECORD"},
+		"a reversal that the budget has too much of, chain forged": {func(f *forge) {
+			key := f.first(tableJournal, reversed)
+			f.add(key, 49, 1<<40)
+			f.relink(binary.BigEndian.Uint64([]byte(key[1:])))
+		}, "again, it may be"},
+		"a reversal of another charge": {func(f *forge) {
+			f.add(f.reversal(0, func(v []byte) bool { return binary.LittleEndian.Uint64(v[18:]) > 0 }), 26, 1)
+		}, "which is another charge"},
+		"a charge of which less was reversed": {func(f *forge) {
+			f.set(f.reversal(1, func([]byte) bool { return true }), []byte{0})
+		}, "are reversed, its record says"},
+		"a counter below zero": {func(f *forge) { f.set(f.first(tableSold, nil), []byte{1}) }, "are negative"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := forged(t, x.change)

@@ -23,20 +23,25 @@ const (
 	tableBucket       = 0x15
 	tableDedup        = 0x16
 	tableCampaignCell = 0x17
+	tableProductCell  = 0x18
+	tableOtherCell    = 0x19 // Of events of no campaign.
 	tableJournal      = 0x1a
 	tableTransfer     = 0x1e
 	tableEntry        = 0x21
 	tableDay          = 0x30
 	tableTouch        = 0x31
 	tableCredit       = 0x33
-	tableLast         = 0x36
+	tableSoldCell     = 0x34
+	tablePurchase     = 0x37
+	tableReversal     = 0x39
+	tableLast         = 0x39
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.
 var keyBytes = map[byte]int{
 	tableHeader: 1, tableState: 1, tableWallet: 17, tableBudget: 5, tableCampaign: 5, tableCampaignID: 17, tableBid: 9,
 	tableBucket: 6, tableDedup: 22, tableCampaignCell: 25, tableJournal: 9,
-	tableTransfer: 17, tableEntry: 25, tableDay: 6, tableTouch: 32, tableCredit: 23,
+	tableTransfer: 17, tableEntry: 25, tableDay: 6, tableTouch: 32, tableCredit: 23, tablePurchase: 21,
 }
 
 // groupCheck compares the stored values of a group with what follows from its journal. One pass over the records fills
@@ -60,6 +65,8 @@ type groupCheck struct {
 	days          map[day]*keys
 	postPaid      map[uint16]bool         // Billing mode by marketplace, from the journal.
 	requests      map[[16]byte]adjustment // Time of the last day's adjustments.
+	reversals     map[[16]byte]*reversal
+	reversed      map[uint64]*reversedLine // Charges that were reversed, by line.
 	transfers     map[[16]byte]*transfer
 	openLeg       *line               // The first leg of a transfer; the next line must be the other one.
 	entryAccounts map[uint64][16]byte // Accounts by the number of the line, for lines that are no charges.
@@ -82,6 +89,7 @@ type campaign struct {
 	number      uint32   // Number of the period.
 	payer       [16]byte // The wallet that the journal names.
 	carry       carry
+	firstLine   uint64        // The first line that may be of the period.
 	before      carriedBudget // The budget before the last line with one.
 	budgetLine  uint64        // The number of that line.
 }
@@ -130,13 +138,16 @@ func newGroupCheck(r *Report, g *Group, place string) *groupCheck {
 	return &groupCheck{
 		r: r, g: g, place: place, campaigns: map[uint32]*campaign{}, byID: map[[16]byte]uint32{}, wallets: map[[16]byte]*wallet{},
 		cells: map[[16]byte]*Counts{}, bids: map[bid]*tally{}, buckets: map[bucket]*keys{}, days: map[day]*keys{}, postPaid: map[uint16]bool{},
-		requests: map[[16]byte]adjustment{}, newer: map[byte]int64{}, transfers: map[[16]byte]*transfer{}, entryAccounts: map[uint64][16]byte{},
+		requests: map[[16]byte]adjustment{}, reversals: map[[16]byte]*reversal{}, reversed: map[uint64]*reversedLine{}, newer: map[byte]int64{}, transfers: map[[16]byte]*transfer{}, entryAccounts: map[uint64][16]byte{},
 	}
 }
 
 // checkGroup reads the records of a group and compares them with each other.
 func checkGroup(r *Report, g *Group, place string, from source, a applied) {
 	b := newGroupCheck(r, g, place)
+	if err := from([]byte{tableReversal}, []byte{tableReversal + 1}, b.addReversal); err != nil {
+		b.problem("", "the reversals cannot be read to the end: %v", err)
+	}
 	if err := from([]byte{0}, []byte{0xff}, b.record); err != nil {
 		b.problem("", "the records cannot be read to the end: %v", err)
 	}
@@ -147,6 +158,7 @@ func checkGroup(r *Report, g *Group, place string, from source, a applied) {
 	b.compareCells()
 	b.compareBuckets()
 	b.checkKeys(from)
+	b.compareReversals()
 	for table, n := range b.newer {
 		r.note("group %d: %d records of table %#02x were written by a newer version; only the digest checks them", g.Group, n, table)
 	}
@@ -227,12 +239,14 @@ func (b *groupCheck) record(key, value []byte) {
 		k := b.day(rest[0], rest[1:])
 		k.stored, k.storedXor = r.u64(), r.u64()
 		ok = r.ended()
-	case tableTouch, tableCredit:
+	case tableTouch, tableCredit, tablePurchase:
 		k := b.day(table, rest)
 		k.found++
 		k.foundXor ^= hash
 	case tableCampaignCell:
-		ok = b.addCell(rest, value)
+		ok = b.addCell(key, value)
+	case tableProductCell, tableOtherCell, tableSoldCell:
+		_, ok = b.counts(key, value)
 	case tableJournal:
 		b.checkLine(binary.BigEndian.Uint64(rest), value)
 	case tableTransfer:

@@ -33,6 +33,9 @@ func (b *groupCheck) checkLine(seq uint64, value []byte) {
 	switch l.kind {
 	case lineClick, lineImpression, linePurchase:
 		b.followCharge(place, &l)
+	case lineClickReversal, lineImpressionReversal, linePurchaseReversal:
+		b.entryAccounts[seq] = l.wallet
+		b.followReversal(place, &l)
 	case lineAdjustment:
 		b.entryAccounts[seq] = l.wallet
 		b.followAdjustment(place, &l)
@@ -171,6 +174,9 @@ func (b *groupCheck) followBudget(place string, l *line) {
 	}
 	if w := b.wallets[l.wallet]; w == nil || w.vendor != c.vendor || w.marketplace != c.marketplace {
 		b.problem(place, "names %[2]s as payer of campaign %[1]s, which is not a wallet of its vendor", uuid(c.id), uuid(l.wallet))
+	}
+	if !c.budgetKnown || newPeriod && c.period.Sign() != 0 {
+		c.firstLine = l.seq
 	}
 	c.before = carriedBudget{new(big.Int).Set(c.budget), new(big.Int).Set(c.period), c.number, c.carry}
 	c.budgetLine, c.carry = l.seq, carry{}

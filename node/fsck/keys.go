@@ -49,6 +49,7 @@ func (b *groupCheck) checkPart(from source, part, parts uint32) {
 		if !ok || !l.decides() || !inPart(l.key[:]) {
 			return
 		}
+		b.checkReversed(&l)
 		k := chargeKey{l.class(), l.key}
 		if first, twice := decided[k]; twice {
 			b.problem(fmt.Sprintf("line %d", l.seq), "DOUBLE CHARGE: charge key %x was decided at line %d", l.key, first.seq)

@@ -23,6 +23,8 @@ func FuzzDecoders(f *testing.F) {
 		readBudget(b)
 		readCampaign(b)
 		readCounts(b)
+		readReversal(b)
+		emptyGroupCheck().addReversal(append([]byte{tableReversal}, b...), b)
 		if l, ok := readLine(1, b); ok && (len(b) != lineBody+16 || !bytes.Equal(l.chain[:], b[lineBody:])) {
 			t.Errorf("a line of %d bytes", len(b))
 		}

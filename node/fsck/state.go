@@ -41,11 +41,12 @@ func (b *groupCheck) checkBid(campaign, ordinal uint32) {
 }
 
 // addCell adds the counters of a campaign, cell and bid.
-func (b *groupCheck) addCell(rest, value []byte) bool {
-	c, ok := readCounts(value)
+func (b *groupCheck) addCell(key, value []byte) bool {
+	c, ok := b.counts(key, value)
 	if !ok {
 		return false
 	}
+	rest := key[1:]
 	id := [16]byte(rest)
 	sum := b.cells[id]
 	if sum == nil {
@@ -55,6 +56,15 @@ func (b *groupCheck) addCell(rest, value []byte) bool {
 	sum.add(&c)
 	b.tally(id, binary.BigEndian.Uint32(rest[20:])).cells.add(&c)
 	return true
+}
+
+// counts reads the counters of a cell. None is negative: what is taken back or reversed was counted before.
+func (b *groupCheck) counts(key, value []byte) (c Counts, ok bool) {
+	c, negative, ok := readCounts(value)
+	if negative {
+		b.problem(fmt.Sprintf("counters %x", key), "are negative: more was taken back than was counted")
+	}
+	return c, ok
 }
 
 func (b *groupCheck) tally(campaign [16]byte, ordinal uint32) *tally {

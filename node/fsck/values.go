@@ -115,8 +115,8 @@ func (c *Counts) add(o *Counts) {
 	c.SpentPurchases += o.SpentPurchases
 }
 
-// readCounts reads the counters of a cell; trailing zeros are not stored.
-func readCounts(b []byte) (c Counts, ok bool) {
+// readCounts reads the counters of a cell, and whether one is negative; trailing zeros are not stored.
+func readCounts(b []byte) (c Counts, negative, ok bool) {
 	r := reader{rest: b}
 	var other int64 // Quantities, sales that charge nothing, page views and over-delivery.
 	for _, f := range []*int64{
@@ -128,11 +128,12 @@ func readCounts(b []byte) (c Counts, ok bool) {
 			break
 		}
 		*f = r.varint()
+		negative = negative || *f < 0
 	}
 	for len(r.rest) > 0 {
 		r.varint()
 	}
-	return c, !r.bad
+	return c, negative, !r.bad
 }
 
 // Kinds of journal lines.
@@ -148,6 +149,9 @@ const (
 	lineReturned
 	lineCarried
 	linePurchase
+	lineClickReversal
+	lineImpressionReversal
+	linePurchaseReversal
 )
 
 // line is one line of the journal.

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// PurchaseCrediting credits purchases to the ads that their users have touched. The leader of a group does it for the purchases of
-// the group; two that do the same at once do no harm.
+// PurchaseCrediting credits purchases to the ads that their users have touched, and takes credits of returned products back. The
+// leader of a group does it for the purchases of the group; two that do the same at once do no harm.
 type PurchaseCrediting struct {
 	Store  *store.Store
 	Groups []ids.Group // Those with purchases.
@@ -50,5 +50,10 @@ func (c *PurchaseCrediting) round(ctx context.Context, g ids.Group) bool {
 		c.Log.Warn("purchases_not_credited", slog.Int("group", int(g)), slog.Any("err", err))
 		return false
 	}
-	return closed > 0
+	returns, err := c.Store.CarryOutReturns(ctx, g)
+	if err != nil && ctx.Err() == nil {
+		c.Log.Warn("returns_not_carried_out", slog.Int("group", int(g)), slog.Any("err", err))
+		return false
+	}
+	return closed > 0 || returns > 0
 }

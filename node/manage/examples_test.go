@@ -118,7 +118,10 @@ func TestExamplesWork(t *testing.T) {
 }
 
 // exampleElsewhere are the operations whose examples need a state that another test has.
-var exampleElsewhere = map[string]string{"reportJob": "a job that a connector has: TestResultAsItIsShown in audience"}
+var exampleElsewhere = map[string]string{
+	"reportJob":      "a job that a connector has: TestResultAsItIsShown in audience",
+	"createReversal": "a charge: exemplary-reversals.txt in billing",
+}
 
 // prepare sends a request of its own, or does the due background work two hours later.
 func prepare(t *testing.T, w *managetest.Environment, step, keep string, made map[string]string) {

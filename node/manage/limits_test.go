@@ -163,8 +163,8 @@ func (l *memberLimits) try(at []step, value any, want string) {
 	}
 }
 
-// ledgerRefusal is the ledger's answer with 400 after all members were found valid.
-var ledgerRefusal = regexp.MustCompile(`"errCode":"(equal_from_and_to|invalid_ledger_account|insufficient_balance)"`)
+// ledgerRefusal is the answer of an operation on money with 400 after all members were found valid.
+var ledgerRefusal = regexp.MustCompile(`"errCode":"(equal_from_and_to|invalid_ledger_account|insufficient_balance|invalid_resolved_bid_id)"`)
 
 // put makes the smallest value of a schema that has a given value at a location.
 func put(s *openapi3.Schema, at []step, value any) any {

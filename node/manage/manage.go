@@ -147,6 +147,7 @@ func New(c Config, d Deps) (*Server, error) {
 	s.offsite.Register(s.api)
 	campaign.RegisterExplain(s.api, d.Core, d.Now)
 	campaign.RegisterForecast(s.api, d.Core, d.Now)
+	billing.RegisterReversals(s.api, d.Core)
 	admin.RegisterWebhooks(s.api, c.Development)
 	Register(s.api, d.Now)
 	if err := s.mountAgencies(); err != nil {

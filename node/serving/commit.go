@@ -92,12 +92,17 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 	return result
 }
 
+// level returns the feature level of a group.
+func (c *Core) level(g ids.Group) command.Level {
+	if c.Level == nil {
+		return command.LevelFormat1
+	}
+	return c.Level(g)
+}
+
 // removeUnsupported removes the values from a share that its group cannot read until every node runs this version.
 func (c *Core) removeUnsupported(s *share) {
-	level := command.LevelFormat1
-	if c.Level != nil {
-		level = c.Level(s.group)
-	}
+	level := c.level(s.group)
 	for i := range s.records {
 		r := &s.records[i]
 		if level < command.LevelPacing {

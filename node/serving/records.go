@@ -78,8 +78,15 @@ func (es *eventScratch) addEvent(sc *Scratch, keyring *bidid.Keyring, e *event.E
 		if len(e.ExternalCampaign) > 0 {
 			r.ExternalCampaign = es.core.ExternalCampaign(es.marketplace, e.ExternalCampaign)
 		}
+		if len(e.ReturnOf) > 0 { // It goes to the group that has the purchase.
+			r.ReturnOf = es.hasher.event(event.Purchase, e.ReturnOf)
+			shard = ids.Shard(r.ReturnOf[0])
+		}
 	}
 	group := es.core.Topology.GroupOf(shard)
+	if r.ReturnOf != [16]byte{} && es.core.level(group) < command.LevelReturns {
+		return sc.refuse(apierr.ServiceUnavailable, "returns can be reported when every node of the cluster runs a version that knows them")
+	}
 	if first := es.repeated(&r.Key); first != nil {
 		group, r = es.shares[first.share].group, es.shares[first.share].records[first.position]
 	} else {
@@ -161,6 +168,10 @@ func (es *eventScratch) setAd(r *command.EventRecord, p *bidid.Payload, nowMilli
 func (es *eventScratch) purchase(e *event.Event) []command.PurchaseItem {
 	first := len(es.items)
 	for _, item := range es.batch.Items[e.FirstItem : e.FirstItem+e.Items] {
+		if len(e.ReturnOf) > 0 { // The prices are those of the purchase.
+			es.items = append(es.items, command.PurchaseItem{ProductID: item.ProductID, Quantity: item.Quantity})
+			continue
+		}
 		price := item.UnitPrice
 		if !item.HasPrice {
 			price = es.core.CatalogPrice(es.marketplace, item.ProductID)

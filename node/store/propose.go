@@ -87,6 +87,8 @@ func refusal(r command.Result) error {
 		return &ItemError{Index: r.Index, Err: ErrVendorDeleted}
 	case command.NeedsTotal:
 		return &ItemError{Index: r.Index, Err: ErrNeedsTotal}
+	case command.ExceedsCharge:
+		return ErrExceedsCharge
 	case command.Cycle:
 		return &ItemError{Index: r.Index, Err: ErrCycle}
 	case command.TooEarly:

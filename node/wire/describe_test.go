@@ -99,6 +99,7 @@ func describeBatch(batch *event.Batch) string {
 		text("channel", e.Channel)
 		text("click", e.ClickType)
 		text("page", e.PageType)
+		text("returnOf", e.ReturnOf)
 		for _, it := range batch.Items[e.FirstItem : e.FirstItem+e.Items] {
 			fmt.Fprintf(&b, "\n  %d × %q", it.Quantity, it.ProductID)
 			text("vendor", it.VendorID)

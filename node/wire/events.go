@@ -34,6 +34,7 @@ const (
 	eventObject
 	eventItems
 	eventPurchasedAt
+	eventReturnOf
 )
 
 const (
@@ -47,11 +48,12 @@ var (
 	eventMembers = []string{
 		"id", "occurredAt", "opaqueUserId", "resolvedBidId", "externalCampaignId", "externalVendorId", "entity", "deviceType",
 		"channel", "clickType", "additionalAttribution", "placement", "page", "object", "items", "purchasedAt",
+		"returnOf",
 	}
 	eventKnown = [event.Kinds]uint32{
 		event.Impression: eventTouch,
 		event.Click:      eventTouch | 1<<eventClickType,
-		event.Purchase:   eventCommon | 1<<eventItems | 1<<eventPurchasedAt,
+		event.Purchase:   eventCommon | 1<<eventItems | 1<<eventPurchasedAt | 1<<eventReturnOf,
 		event.Pageview:   eventCommon | 1<<eventPage,
 	}
 )
@@ -110,6 +112,7 @@ type eventScanner struct {
 	latest int64      // The latest time that an event may have, in milliseconds since 1970.
 	kind   event.Kind // The kind of the array that is being read.
 	path   *paths     // The paths of that kind.
+	signs  quantitySigns
 }
 
 func (s *eventScanner) body() {
@@ -178,6 +181,7 @@ func (s *eventScanner) event(index int) {
 	s.batch.Events = append(s.batch.Events, event.Event{Kind: s.kind, Index: index, FirstItem: len(s.batch.Items)})
 	e := &s.batch.Events[len(s.batch.Events)-1]
 	var had eventHad
+	s.signs = quantitySigns{}
 	o := s.object(eventMembers, s.path.event)
 	o.mask = eventKnown[s.kind]
 	for m := s.member(&o); m != end; m = s.member(&o) {
@@ -217,6 +221,9 @@ func (s *eventScanner) event(index int) {
 			e.ClickType = s.tolerated(labelMax)
 		case eventItems:
 			s.purchaseItems(e)
+		case eventReturnOf:
+			e.ReturnOf = s.optional(eventReturnOf, eventIDMax, apierr.BadRequest, "purchases[#].returnOf",
+				"must be a string of at most 256 characters")
 		case eventPage:
 			s.pageValue(e)
 			had.page = true
@@ -257,8 +264,8 @@ func (s *eventScanner) concludeEvent(e *event.Event, had *eventHad) {
 	} else {
 		s.commit(scopeUnresolved)
 	}
-	if s.kind == event.Purchase && e.Items == 0 {
-		s.violate(row(eventItems), apierr.NoPurchaseItems, s.path.items, "must hold 1 to 1000 items", missing)
+	if s.kind == event.Purchase {
+		s.concludePurchase(e)
 	}
 	if s.kind == event.Pageview && !had.page {
 		s.violate(row(eventPage), apierr.BadRequest, s.path.page, "is required: an object with type", missing)

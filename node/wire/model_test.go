@@ -307,6 +307,7 @@ func modelBatch(body map[string]any) string {
 				b.WriteString(named("page", modelPage(e["page"].(map[string]any)["type"].(string))))
 			}
 			if kind == "purchases" {
+				b.WriteString(named("returnOf", str(e, "returnOf")))
 				b.WriteString(modelItems(e["items"].([]any)))
 			}
 		}
@@ -385,6 +386,7 @@ func modelItems(items []any) string {
 		quantity := int64(1)
 		if n := item["quantity"]; n != nil {
 			quantity, _ = integer([]byte(n.(stdjson.Number)))
+			quantity = max(quantity, -quantity) // Negative in a return.
 		}
 		fmt.Fprintf(&b, "\n  %d × %q", quantity, item["productId"])
 		if vendor := str(item, "vendorId"); len([]rune(vendor)) <= 255 {

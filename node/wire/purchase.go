@@ -94,14 +94,56 @@ func (s *eventScanner) quantity(it *event.Item, item rank) {
 		return
 	}
 	n, ok := integer(text)
-	const path = "purchases[#].items[#].quantity"
-	switch {
-	case p == wrong || !ok:
-		s.violate(item+2, apierr.BadRequest, path, "must be an integer of at least 1", from)
-	case n < 1:
-		s.violate(item+2, apierr.PurchaseItemQuantity, path, "must be at least 1", from)
+	if p == wrong || !ok {
+		s.violate(item+2, apierr.BadRequest, quantityPath, "must be an integer of at least 1", from)
+		return
 	}
-	it.Quantity = n
+	at := quantityAt{true, s.base + item + 2, s.at[1], from, s.pos}
+	if n < 1 && !s.signs.notPositive.found {
+		s.signs.notPositive = at
+	}
+	if n > -1 && !s.signs.notNegative.found {
+		s.signs.notNegative = at
+	}
+	it.Quantity = max(n, -n) // A return is recorded with the number of pieces that came back.
+}
+
+const quantityPath = "purchases[#].items[#].quantity"
+
+// quantitySigns are the first quantities of an event that a purchase, and a return, must not have. Which of the two the
+// event is may be known only at its end, because returnOf may follow the items.
+type quantitySigns struct{ notPositive, notNegative quantityAt }
+
+// quantityAt is the place of a quantity.
+type quantityAt struct {
+	found    bool
+	rank     rank
+	item     int32
+	from, to int
+}
+
+// concludePurchase applies the rules of a purchase that depend on several members. A purchase with returnOf is a return,
+// and its quantities are negative. Either of the two alone is refused, so that neither a return counts as a purchase nor
+// a wrong quantity as a return.
+func (s *eventScanner) concludePurchase(e *event.Event) {
+	if e.Items == 0 {
+		s.violate(row(eventItems), apierr.NoPurchaseItems, s.path.items, "must hold 1 to 1000 items", missing)
+	}
+	if len(e.ReturnOf) == 0 {
+		s.wrongQuantity(&s.signs.notPositive, apierr.PurchaseItemQuantity, "must be at least 1")
+		return
+	}
+	if bytes.Equal(e.ReturnOf, e.ID) {
+		s.violate(row(eventReturnOf), apierr.BadRequest, "purchases[#].returnOf", "must be the id of another event", missing)
+	}
+	s.wrongQuantity(&s.signs.notNegative, apierr.BadRequest, "must be at most -1 beside returnOf")
+}
+
+func (s *eventScanner) wrongQuantity(q *quantityAt, code apierr.Code, rule string) {
+	if q.found {
+		s.at[1] = q.item
+		s.violateAt(q.rank, code, quantityPath, rule, q.from, q.to)
+	}
 }
 
 func (s *eventScanner) unitPrice(it *event.Item, item rank) {

@@ -63,6 +63,7 @@ const (
 	Expired                            // The attempt is too old: it is no longer known whether it was applied.
 	VendorDeleted                      // The campaign's vendor is marked as deleted.
 	NeedsTotal                         // The campaign's charge type needs a budget for its whole time.
+	ExceedsCharge                      // More would be given back than was charged and not given back yet.
 )
 
 // Result is the answer to a management command.

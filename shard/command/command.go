@@ -47,6 +47,9 @@ const (
 	OpDecideCredits     // Records to which touches the items of purchases go.
 	OpApplyCredits      // Counts and charges credited items in the group of their touches.
 	OpCloseCredits      // Removes purchases from the open ones whose credits are carried out.
+	OpApplyReturns      // Takes back credits of items that were returned, in the group of their touches.
+	OpCloseReturns      // Removes purchases from those whose returns are not carried out everywhere.
+	OpReverse           // Reverses charges of a campaign, or a part of them.
 )
 
 // Events holds the events of one request that one group stores.
@@ -81,6 +84,10 @@ type EventRecord struct {
 	// Product is the product that the token's bid is on. It is empty when the proposer does not know the bid, and for
 	// banners and sponsored brands, where Bid says what was shown.
 	Product []byte
+	// ReturnOf makes the record of a purchase a return: it is the Key of the purchase whose Items came back, and the record
+	// belongs to the group of that purchase. Quantities are those returned, at least 1; prices are not used. Zero for all
+	// other records. A record with it needs LevelReturns.
+	ReturnOf [16]byte
 }
 
 // PurchaseItem is one line of a purchase with its resolved price.

@@ -218,6 +218,16 @@ var (
 		}}, ReadDecideCredits),
 		example("apply credits", AppendApplyCredits, ApplyCredits{[]Credit{someCredit}}, ReadApplyCredits),
 		example("close credits", AppendCloseCredits, CloseCredits{[]PurchaseName{{1, [16]byte{2}}}}, ReadCloseCredits),
+		example("apply returns", AppendApplyReturns, ApplyReturns{[]ItemReturn{{PurchaseName{1, [16]byte{2}}, 3, 4}}}, ReadApplyReturns),
+		example("close returns", AppendCloseReturns, CloseReturns{[]ReturnedPurchase{{PurchaseName{1, [16]byte{2}}, 3}}}, ReadCloseReturns),
+		example("reverse", AppendReverse, Reverse{
+			ID: ids.UUID{1}, Marketplace: 2, Campaign: ids.UUID{3}, Line: 4, Charged: 5, Wallet: ids.UUID{6},
+			Parts: []ReversalPart{{7, 8, event.Purchase, "p1", 9}}, Reason: ReasonProductReturn, Author: "key:1", Note: "note",
+		}, ReadReverse),
+		example("reverse an amount", AppendReverse, Reverse{
+			ID: ids.UUID{1}, Marketplace: 2, Campaign: ids.UUID{3}, Author: "key:1", Reason: ReasonGoodwill,
+			Parts: []ReversalPart{{Cell: 7, Bid: 8, Kind: event.Click, Amount: 9}, {Cell: 7, Bid: 9, Amount: 1}},
+		}, ReadReverse),
 		example("notice", func(dst []byte, millis int64, x *noticed) []byte {
 			cmd := AppendPatchCampaign(dst, millis, &x.PatchCampaign)
 			return AppendAttempt(AppendNotice(cmd, &x.Notice), x.Attempt)

@@ -20,7 +20,8 @@ const (
 	hasEntity
 	hasItems
 	hasUnknown // From LevelProducts on: after the items, one bit for each item says whether it is unknown.
-	hasAd      // From LevelPacing on: at the end, the rank, the age and the product of the ad.
+	hasAd      // From LevelPacing on: after these, the rank, the age and the product of the ad.
+	hasReturn  // From LevelReturns on: at the end, the key of the purchase that is returned.
 	eventFlags = hasExternal | hasEntity | hasItems
 )
 
@@ -38,6 +39,8 @@ func AppendEvents(dst []byte, nowMillis int64, e *Events) []byte {
 // needs returns the level from which a record may be proposed.
 func (r *EventRecord) needs() Level {
 	switch {
+	case r.ReturnOf != [16]byte{}:
+		return LevelReturns
 	case r.Rank != 0:
 		return LevelPacing
 	case hasUnknownItem(r):
@@ -62,6 +65,9 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 	}
 	if r.Rank != 0 {
 		flags |= hasAd
+	}
+	if r.ReturnOf != [16]byte{} {
+		flags |= hasReturn
 	}
 	dst = append(dst, flags, byte(r.Kind), byte(r.Charge), r.PlacementIndex)
 	dst = append(dst, r.Key[:]...)
@@ -98,6 +104,9 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 		dst = append(dst, r.Rank)
 		dst = binary.LittleEndian.AppendUint32(dst, r.AgeSeconds)
 		dst = AppendBytes(dst, r.Product)
+	}
+	if flags&hasReturn != 0 {
+		dst = append(dst, r.ReturnOf[:]...)
 	}
 	return dst
 }
@@ -175,7 +184,7 @@ func readEventRecord(d *Decoder, r *EventRecord) {
 		Price:          d.Price(),
 		UserHash:       d.U64(),
 	}
-	if d.U16() != 0 || flags&^(eventFlags|hasUnknown|hasAd) != 0 {
+	if d.U16() != 0 || flags&^(eventFlags|hasUnknown|hasAd|hasReturn) != 0 {
 		d.Fail()
 	}
 	if flags&hasExternal != 0 {
@@ -199,6 +208,11 @@ func readEventRecord(d *Decoder, r *EventRecord) {
 	if flags&hasAd != 0 {
 		r.Rank, r.AgeSeconds, r.Product = d.U8(), d.U32(), d.Bytes()
 		if r.Rank == 0 {
+			d.Fail()
+		}
+	}
+	if flags&hasReturn != 0 {
+		if r.ReturnOf = d.Sixteen(); r.ReturnOf == [16]byte{} || r.Kind != event.Purchase {
 			d.Fail()
 		}
 	}

@@ -59,6 +59,9 @@ func TestFormat(t *testing.T) {
 		{OpDecideCredits, decideCredits.name},
 		{OpApplyCredits, applyCredits.name},
 		{OpCloseCredits, closeCredits.name},
+		{OpApplyReturns, applyReturns.name},
+		{OpCloseReturns, closeReturns.name},
+		{OpReverse, reversals.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -77,6 +80,8 @@ func TestFormat(t *testing.T) {
 		rowsOf(countAuctions), rowsOf(campaignAuctions), rowsOf(lostAuctions),
 		rowsOf(decideCredits), rowsOf(creditDecisions), rowsOf(applyCredits), rowsOf(closeCredits), rowsOf(purchaseNames),
 		rowsOf(openCredits), rowsOf(creditItems), rowsOf(credits),
+		rowsOf(purchases), rowsOf(soldItems), rowsOf(applyReturns), rowsOf(itemReturns), rowsOf(closeReturns), rowsOf(returnedPurchases),
+		rowsOf(reversals), rowsOf(reversalParts),
 	} {
 		write(&b)
 	}

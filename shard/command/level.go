@@ -39,10 +39,13 @@ const (
 	LevelAttribution
 	// LevelExternalIDs lets a change give a campaign another external id, or take it away.
 	LevelExternalIDs
+	// LevelReturns takes back what was counted for products that buyers have returned, and reverses charges (returns.go,
+	// reversal.go).
+	LevelReturns
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelExternalIDs
+const LevelNewest = LevelReturns
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
@@ -58,6 +61,7 @@ var introduced = [...]Level{
 	OpMarkVendors: LevelCampaignRules, OpForgetNotices: LevelNotices, OpPace: LevelPacing, OpTraffic: LevelPacing,
 	OpCountAuctions: LevelReports,
 	OpDecideCredits: LevelAttribution, OpApplyCredits: LevelAttribution, OpCloseCredits: LevelAttribution,
+	OpApplyReturns: LevelReturns, OpCloseReturns: LevelReturns, OpReverse: LevelReturns,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

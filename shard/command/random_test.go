@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/document"
 	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
@@ -165,6 +166,23 @@ func randomOf[T any](random *rand.Rand) T {
 			x.Items[i].Quantity &= math.MaxInt64
 		}
 		validCredits(x.Credits)
+	case *Purchase:
+		for i := range x.Items {
+			item := &x.Items[i]
+			item.Quantity &= math.MaxInt64
+			item.Returned = item.Returned & math.MaxInt64 % (item.Quantity + 1)
+		}
+	case *ApplyReturns:
+		for i := range x.Returns {
+			r := &x.Returns[i]
+			r.Item, r.Quantity = uint16(i), r.Quantity&math.MaxInt32+1
+		}
+	case *CloseReturns:
+		for i := range x.Purchases {
+			x.Purchases[i].Quantity &= math.MaxInt64
+		}
+	case *Reverse:
+		validReverse(x)
 	case *Bootstrap:
 		validRecords(x.Keys)
 		x.Marketplace.LearnedQualityMilli, x.Marketplace.TrafficDates, x.Marketplace.Attribution = 0, nil, 0
@@ -177,6 +195,26 @@ func validCredits(all []Credit) {
 		c := &all[i]
 		c.Item, c.Kind, c.Quantity = uint16(i), c.Kind%(event.Click+1), c.Quantity&math.MaxInt32+1
 		c.Attribution %= market.Attribution(market.Attributions)
+	}
+}
+
+func validReverse(x *Reverse) {
+	x.ID[0], x.Reason = 1, x.Reason%Reason(Reasons)
+	if x.Line != 0 {
+		x.Wallet[0], x.Charged = 1, x.Charged|1
+		x.Parts = x.Parts[:min(1, len(x.Parts))]
+	} else {
+		x.Wallet, x.Charged = ids.UUID{}, 0
+	}
+	if len(x.Parts) == 0 {
+		x.Parts = make([]ReversalPart, 1)
+	}
+	for i := range x.Parts {
+		p := &x.Parts[i]
+		p.Cell, p.Kind, p.Amount = uint32(i), p.Kind%(event.Purchase+1), p.Amount%1_000+1
+		if p.Kind != event.Purchase {
+			p.Product = ""
+		}
 	}
 }
 

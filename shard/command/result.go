@@ -11,7 +11,7 @@ import (
 
 var refusalNames = [...]string{
 	"done", "not found", "already exists", "conflict", "wrong state", "insufficient balance", "too many", "cycle", "invalid",
-	"too early", "expired", "vendor deleted", "needs a total budget",
+	"too early", "expired", "vendor deleted", "needs a total budget", "exceeds the charge",
 }
 
 // String returns the refusal in words.

@@ -34,6 +34,17 @@ var roundTrips = map[string]func(t *testing.T, random *rand.Rand){
 	"decide credits":  roundTrip(AppendDecideCredits, ReadDecideCredits),
 	"apply credits":   roundTrip(AppendApplyCredits, ReadApplyCredits),
 	"close credits":   roundTrip(AppendCloseCredits, ReadCloseCredits),
+	"apply returns":   roundTrip(AppendApplyReturns, ReadApplyReturns),
+	"close returns":   roundTrip(AppendCloseReturns, ReadCloseReturns),
+	"reverse":         roundTrip(AppendReverse, ReadReverse),
+	"purchase": func(t *testing.T, random *rand.Rand) {
+		p := randomOf[Purchase](random)
+		d := NewDecoder(AppendPurchase(nil, &p))
+		var got Purchase
+		if d.Purchase(&got); d.Err() != nil || !reflect.DeepEqual(got, p) {
+			t.Errorf("%v\n got %+v\nwant %+v", d.Err(), got, p)
+		}
+	},
 	"open credit": func(t *testing.T, random *rand.Rand) {
 		o := randomOf[OpenCredit](random)
 		d := NewDecoder(AppendOpenCredit(nil, &o))

@@ -15,6 +15,7 @@ const (
 	ImpressionMillis = dayMillis      // An impression charges within this time of its auction.
 	// A purchase charges within this time of its auction: a touch is reported up to 30 days after it, and credited for 90.
 	PurchaseMillis = 121 * dayMillis
+	ReturnMillis   = 30 * dayMillis // Products may be returned within this time of their purchase.
 	dayMillis      = 24 * 3600 * 1000
 )
 
@@ -63,7 +64,8 @@ type Event struct {
 	Device           uint8 // 0 for none, 1 for desktop, 2 for mobile.
 	Channel          []byte
 	ClickType        []byte
-	FirstItem, Items int // First index and number of its items in Batch.Items.
+	FirstItem, Items int    // First index and number of its items in Batch.Items.
+	ReturnOf         []byte // The id of the purchase whose items are returned; empty: the event is no return.
 	PageType         []byte
 }
 

@@ -25,6 +25,28 @@ func Charge(b *Budget, w *Wallet, postPaid bool, price money.Micros) (charged mo
 	return charged
 }
 
+// Reverse gives an amount of past charges back to the wallet, and returns the part of it that belongs to the budget's
+// current period and may be spent again. inPeriod says that all of it was charged in that period. Otherwise only that
+// part belongs to it which the periods before cannot have spent. ok is false, and nothing is changed, when it is more
+// than was charged, or the balance would leave the range of amounts. REQUIRES: amount is not negative.
+//
+// INVARIANT: 0 <= Spent <= SpentTotal, so what the period has spent, less what was reversed of it, stays within the cap.
+func Reverse(b *Budget, w *Wallet, amount money.Micros, inPeriod bool) (ofPeriod money.Micros, ok bool) {
+	balance, ok := money.Add(w.Balance, amount)
+	if !ok || amount > b.SpentTotal || amount > w.Spent {
+		return 0, false
+	}
+	ofPeriod = max(0, amount-(b.SpentTotal-b.Spent))
+	if inPeriod {
+		ofPeriod = min(amount, b.Spent)
+	}
+	b.Spent -= ofPeriod
+	b.SpentTotal -= amount
+	w.Balance = balance
+	w.Spent -= amount
+	return ofPeriod, true
+}
+
 // Adjust adds a deposit or correction, which may be negative, to the wallet. ok is false, and nothing is changed, when
 // a sum would leave the range of amounts.
 func (w *Wallet) Adjust(amount money.Micros) (ok bool) {
@@ -56,7 +78,7 @@ func (b *Budget) Roll(period uint32) bool {
 	if period <= b.Period {
 		return false
 	}
-	b.Period, b.Spent, b.Overdelivered, b.Carryover = period, 0, 0, Carryover{}
+	b.Period, b.Spent, b.Overdelivered, b.Carryover, b.FirstLine = period, 0, 0, Carryover{}, 0
 	return true
 }
 

@@ -41,6 +41,12 @@ const (
 	// campaign's id. No money moves. A BudgetInForce without it is a budget that is not carried over.
 	BudgetCarried
 	PurchaseCharge // The charge decision of a purchase that was attributed, also when nothing was charged.
+	// ClickReversal gives back to the wallet what clicks of a bid were charged: Key is the id of the reversal, whose record
+	// has reason, author and charge; Amount, more than 0, is what was given back, and Price the part of it that the budget
+	// may spend again in its current period. The two kinds after it say the same of impressions and purchases.
+	ClickReversal
+	ImpressionReversal
+	PurchaseReversal
 )
 
 // Chain is the running hash over all lines up to one: SHA-256 over the previous chain and the line, truncated to 128

@@ -20,7 +20,7 @@ type Wallet struct {
 	Default       bool
 	Balance       money.Micros
 	Deposited     money.Micros // Sum of adjustments.
-	Spent         money.Micros // Sum of charges.
+	Spent         money.Micros // Sum of charges less what was reversed of them.
 	CreatedMillis int64
 	Transferred   money.Micros // Sum of incoming transfers less the sum of outgoing ones.
 	Currency      string       // Of a ledger account; empty: the currency of the marketplace.
@@ -34,12 +34,15 @@ type Budget struct {
 	Amount     money.Micros // Per period; 0: no budget, limited by the wallet only.
 	Period     uint32       // Number of the current period (command.Periods); 0 for a total budget.
 	Spent      money.Micros // In the current period.
-	SpentTotal money.Micros // In all periods. INVARIANT: the sum of the campaign's charges in the journal.
+	SpentTotal money.Micros // In all periods. INVARIANT: the sum of the campaign's charges in the journal less the reversals.
 	// Overdelivered is what interactions would have cost that were not charged, or not in full, because budget or wallet
 	// had nothing left: ads that were served for nothing (promise P7, over-delivery). It counts from command.LevelPacing on.
 	Overdelivered      money.Micros // In the current period.
 	OverdeliveredTotal money.Micros // In all periods.
 	Carryover
+	// FirstLine is the first line that the journal may have of the current period; 0 while it is not known, for periods
+	// that began before command.LevelReturns.
+	FirstLine uint64
 }
 
 // Left returns how much may still be charged in this period. ok is false when the campaign has no budget.

@@ -69,3 +69,45 @@ func (s *Sales) add(o *Sales) {
 func (s *Sales) Add(quantity int64, unitPrice money.Micros) {
 	s.add(&Sales{1, quantity, amountOf(quantity, unitPrice)})
 }
+
+// IsConsistent reports whether no counter is negative, and no part is larger than what it is a part of.
+func (c *Counters) IsConsistent() bool {
+	for _, f := range c.fields() {
+		if *f < 0 {
+			return false
+		}
+	}
+	a, h, v := &c.Attributed, &c.Halo, &c.Viewed
+	return max(h.Count, v.Count) <= a.Count && max(h.Quantity, v.Quantity) <= a.Quantity && max(h.Amount, v.Amount) <= a.Amount
+}
+
+// Return is what came back of a purchased item, of which some pieces may have come back before.
+type Return struct {
+	Quantity  int64 // Pieces that were bought.
+	UnitPrice money.Micros
+	Before    int64 // Pieces that had come back before.
+	After     int64 // Pieces that have come back now; more than Before, at most Quantity.
+}
+
+// Whole reports whether all pieces have come back, so that the item is not counted any more.
+func (r *Return) Whole() bool { return r.After == r.Quantity }
+
+// TakeBack subtracts what came back of an item. No counter falls below 0.
+func (s *Sales) TakeBack(r *Return) {
+	if r.Whole() {
+		s.Count = max(0, s.Count-1)
+	}
+	s.Quantity = max(0, s.Quantity-(r.After-r.Before))
+	s.Amount = max(0, s.Amount-r.amount())
+}
+
+// TakeBackPurchase subtracts what came back of an item from PurchaseQuantity and PurchaseAmount, down to 0.
+func (c *Counters) TakeBackPurchase(r *Return) {
+	c.PurchaseQuantity = max(0, c.PurchaseQuantity-(r.After-r.Before))
+	c.PurchaseAmount = max(0, c.PurchaseAmount-r.amount())
+}
+
+// amount returns the price of what came back, as it was counted: the amounts of all returns of an item add up to its own.
+func (r *Return) amount() money.Micros {
+	return amountOf(r.After, r.UnitPrice) - amountOf(r.Before, r.UnitPrice)
+}

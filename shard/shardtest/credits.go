@@ -27,8 +27,9 @@ type touched struct {
 type Credited struct {
 	To ids.UUID
 	command.Credit
-	Charged *big.Int
-	Clipped int64
+	Charged  *big.Int
+	Clipped  int64
+	Returned int64
 }
 
 // keptDays is how many UTC days touches and credits are kept.
@@ -78,6 +79,7 @@ func (m *Model) Decide(x *command.DecideCredits) command.Result {
 			continue
 		}
 		o.Decided, o.Credits = true, d.Credits
+		m.recordCredited(&d)
 	}
 	return command.Result{}
 }
@@ -94,7 +96,8 @@ func (m *Model) Credit(x *command.ApplyCredits) command.Result {
 			if to.Ordinal == c.Campaign && to.Marketplace == c.Marketplace {
 				credited := Credited{To: to.ID, Credit: c, Charged: new(big.Int)}
 				if m.paidByPurchase(to, &c) {
-					result := m.debit(to, c.Price, c.ChargeKey, credited.Charged)
+					in := command.ReversalPart{Cell: c.Cell, Bid: c.Bid, Kind: event.Purchase, Product: c.Product}
+					result := m.debit(to, c.Price, c.ChargeKey, credited.Charged, in)
 					credited.Clipped = int64(m.overdeliver(to, result.Clipped))
 				}
 				m.Credits = append(m.Credits, credited)
@@ -127,8 +130,9 @@ func (c *Credited) counts() (one rollup.Counters) {
 	if c.Charged.Sign() > 0 {
 		one.ChargedPurchases, one.SpentPurchases = 1, micros(c.Charged)
 	}
-	amount := micros(new(big.Int).Mul(big.NewInt(int64(c.UnitPrice)), big.NewInt(c.Quantity)))
-	one.Attributed = rollup.Sales{Count: 1, Quantity: c.Quantity, Amount: amount}
+	left := c.Quantity - c.Returned
+	amount := micros(new(big.Int).Mul(big.NewInt(int64(c.UnitPrice)), big.NewInt(left)))
+	one.Attributed = rollup.Sales{Count: min(left, 1), Quantity: left, Amount: amount}
 	if c.Halo {
 		one.Halo = one.Attributed
 	}
@@ -153,7 +157,7 @@ func (m *Model) compareCredits(b shard.Queries, fail func(string, ...any)) {
 	for i := range m.Credits {
 		c := &m.Credits[i]
 		if got, found := b.Credit(&c.Purchase, c.Item); m.kept(c.Purchase.OpenedMillis) &&
-			(!found || !reflect.DeepEqual(got.Credit, c.Credit) || !same(got.Charged, c.Charged)) {
+			(!found || !reflect.DeepEqual(got.Credit, c.Credit) || !same(got.Charged, c.Charged) || got.Returned != c.Returned) {
 			fail("item is credited as %+v, not %+v", got, c)
 		}
 		if sold[c.To] == nil {
@@ -164,6 +168,7 @@ func (m *Model) compareCredits(b shard.Queries, fail func(string, ...any)) {
 		sold[c.To][c.Product] = sum
 	}
 	for id, want := range sold {
+		m.subtractReversedSales(id, want)
 		got := map[string]rollup.Counters{}
 		for _, row := range b.CampaignSales(id, 0, 1<<32-1) {
 			got[row.Product] = row.Counters
@@ -173,6 +178,7 @@ func (m *Model) compareCredits(b shard.Queries, fail func(string, ...any)) {
 		}
 	}
 	m.compareTouches(b, fail)
+	m.compareReturns(b, fail)
 }
 
 func (m *Model) compareTouches(b shard.Queries, fail func(string, ...any)) {
@@ -218,23 +224,23 @@ func (g *Generator) credits() Step {
 		for range 1 + g.choose(2, "purchases") {
 			x.Decisions = append(x.Decisions, g.decision())
 		}
-		return g.leveled("decide", command.AppendDecideCredits(nil, g.now, &x), func() command.Result { return g.Model.Decide(&x) })
+		return g.leveled(command.LevelAttribution, "decide", command.AppendDecideCredits(nil, g.now, &x), func() command.Result { return g.Model.Decide(&x) })
 	case 2:
 		x := command.ApplyCredits{}
 		for range 1 + g.choose(2, "of purchases") {
 			x.Credits = append(x.Credits, g.decision().Credits...)
 		}
-		return g.leveled("credit", command.AppendApplyCredits(nil, g.now, &x), func() command.Result { return g.Model.Credit(&x) })
+		return g.leveled(command.LevelAttribution, "credit", command.AppendApplyCredits(nil, g.now, &x), func() command.Result { return g.Model.Credit(&x) })
 	default:
 		x := command.CloseCredits{Purchases: []command.PurchaseName{g.decision().Purchase}}
-		return g.leveled("close", command.AppendCloseCredits(nil, g.now, &x), func() command.Result { return g.Model.Close(&x) })
+		return g.leveled(command.LevelAttribution, "close", command.AppendCloseCredits(nil, g.now, &x), func() command.Result { return g.Model.Close(&x) })
 	}
 }
 
-// leveled is a step that the machine refuses below LevelAttribution.
-func (g *Generator) leveled(name string, cmd []byte, do func() command.Result) Step {
+// leveled is a step that the machine refuses below a level.
+func (g *Generator) leveled(level command.Level, name string, cmd []byte, do func() command.Result) Step {
 	s := Step{Name: name, Command: cmd, Result: command.Result{Refusal: command.TooEarly}}
-	if g.Model.Level >= command.LevelAttribution {
+	if g.Model.Level >= level {
 		s.Result = do()
 	}
 	return s

@@ -43,6 +43,9 @@ var readers = map[command.Op]struct {
 	command.OpDecideCredits:  {"decide credits", reader(command.ReadDecideCredits)},
 	command.OpApplyCredits:   {"apply credits", reader(command.ReadApplyCredits)},
 	command.OpCloseCredits:   {"close credits", reader(command.ReadCloseCredits)},
+	command.OpApplyReturns:   {"apply returns", reader(command.ReadApplyReturns)},
+	command.OpCloseReturns:   {"close returns", reader(command.ReadCloseReturns)},
+	command.OpReverse:        {"reverse", reader(command.ReadReverse)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {

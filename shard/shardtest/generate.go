@@ -31,6 +31,7 @@ type Generator struct {
 	made        []command.CreateCampaign
 	token       []token
 	attempted   []sentAttempt
+	reversed    []command.Reverse
 	decisions   []command.CreditDecision
 	issued      []uint32          // The hours of the tokens that credits pay for.
 	seen        []market.Campaign // Campaigns as proposers have read them.
@@ -91,7 +92,7 @@ func (g *Generator) Step() Step {
 		g.repeat, g.repeat, g.late,
 		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts, g.mark, g.forgetNotices,
 		g.pace, g.pace,
-		g.traffic, g.auctions, g.credits, g.credits, g.credits,
+		g.traffic, g.auctions, g.credits, g.credits, g.credits, g.returns, g.reverse,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
@@ -159,6 +160,9 @@ func (g *Generator) event(marketplace uint16) command.EventRecord {
 		r.ExternalCampaign = g.Model.Campaigns[g.choose(len(g.Model.Campaigns), "campaign")].ID
 	} else {
 		r.EntityType, r.Entity = event.ProductEntity, []byte("p1")
+	}
+	if r.Kind == event.Purchase && g.Model.Level >= command.LevelReturns && g.choose(3, "return") == 0 {
+		return g.returned(marketplace, r)
 	}
 	if r.Kind == event.Purchase {
 		for i := range g.choose(3, "items") {

@@ -51,7 +51,17 @@ func (g *Generator) MoneyStep() Step {
 	kinds := []func() Step{
 		g.transfer, g.transfer, g.transfer, g.transfer, g.adjust, g.adjust, g.account, g.account, g.create, g.events, g.events, g.patch,
 		g.forget, g.marketplace, g.advance, g.pace,
-		g.forget, g.marketplace, g.advance, g.traffic, g.credits, g.credits, g.credits,
+		g.forget, g.marketplace, g.advance, g.traffic, g.credits, g.credits, g.credits, g.returns, g.returns, g.reverse, g.reverse,
+	}
+	return g.attempt(kinds[g.choose(len(kinds), "command")]())
+}
+
+// ReturnStep returns a command that buys, charges, returns or reverses, or makes that possible.
+func (g *Generator) ReturnStep() Step {
+	g.tick()
+	kinds := []func() Step{
+		g.events, g.events, g.events, g.events, g.adjust, g.create, g.advance, g.credits, g.credits, g.credits, g.returns, g.returns,
+		g.reverse, g.reverse, g.patch,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }

@@ -170,6 +170,7 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 	}
 	m.Wallets[w.ID] = w
 	c := &Campaign{Campaign: x.Campaign, Spent: new(big.Int), SpentTotal: new(big.Int), First: m.bids + 1}
+	m.begin(c)
 	c.Overdelivered, c.OverdeliveredTotal = new(big.Int), new(big.Int)
 	c.Ordinal = uint32(len(m.Campaigns) + 1)
 	c.Campaign.Wallet = w.ID

@@ -40,6 +40,9 @@ type Model struct {
 	TouchesMax int
 	Purchases  map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
 	Credits    []Credited
+	Returns    map[command.PurchaseName]int64 // Pieces that came back, of purchases whose returns are not carried out.
+	Charges    []Charge
+	Reversals  map[ids.UUID]Reversed
 	Clicks     map[market.ClickCell]Clicks
 	Delays     map[uint16]Delay
 	Traffic    map[uint16][]command.Traffic // The hours that were learned.
@@ -76,6 +79,7 @@ type Campaign struct {
 	Overdelivered, OverdeliveredTotal *big.Int
 	Paced                             *command.Paced // Nil: never, or not any more.
 	PeriodNumber                      uint32
+	Began                             int // The number of lines when the period began; -1 below LevelReturns.
 	Carried                           Carried
 	Bids                              []*market.Bid // Deleted bids included.
 	First                             uint32
@@ -88,6 +92,8 @@ type Counted struct {
 	command.EventRecord
 	Charged      *big.Int
 	Overdelivery money.Micros
+	sold         []soldItem // Of a purchase that may be returned.
+	opened       int64
 }
 
 // Line is one journal line.
@@ -144,6 +150,7 @@ func NewModel() *Model {
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
 		TouchesMax: shard.TouchesMax, Purchases: make(map[command.PurchaseName]*command.OpenCredit),
+		Returns: make(map[command.PurchaseName]int64), Reversals: make(map[ids.UUID]Reversed),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
 		Traffic:  make(map[uint16][]command.Traffic),
 		Auctions: make(map[auctionCell]rollup.Auctions), tallies: make(map[applied]bool),
@@ -171,7 +178,11 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	}
 	m.seen[id] = true
 	m.reports = append(m.reports, report{r.Key, r.Bucket, m.Now / hourMillis, m.Level})
-	counted := Counted{Market: marketplace, EventRecord: r, Charged: new(big.Int)}
+	if r.ReturnOf != [16]byte{} {
+		m.takeBack(marketplace, &r)
+		return command.EventResult{Outcome: command.Counted}
+	}
+	counted := Counted{Market: marketplace, EventRecord: r, Charged: new(big.Int), opened: m.Now, sold: m.soldItems(&r)}
 	var c *Campaign
 	for _, x := range m.Campaigns {
 		if x.Ordinal == r.Campaign && x.Marketplace == marketplace {
@@ -245,11 +256,11 @@ func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) co
 		return command.EventResult{Outcome: command.AlreadyCharged}
 	}
 	m.seen[id] = true
-	return m.debit(c, r.Price, r.ChargeKey, charged)
+	return m.debit(c, r.Price, r.ChargeKey, charged, command.ReversalPart{Cell: r.Cell, Bid: r.Bid, Kind: r.Kind})
 }
 
-// debit charges a price, as far as budget and wallet go, and sets charged to the amount.
-func (m *Model) debit(c *Campaign, of money.Micros, key [16]byte, charged *big.Int) command.EventResult {
+// debit charges a price, as far as budget and wallet go, and sets charged to the amount. in says where it is counted.
+func (m *Model) debit(c *Campaign, of money.Micros, key [16]byte, charged *big.Int, in command.ReversalPart) command.EventResult {
 	w, prepaid := m.Wallets[c.Campaign.Wallet], !m.postPaid(c.Marketplace)
 	price := big.NewInt(int64(of))
 	charged.Set(price)
@@ -274,6 +285,8 @@ func (m *Model) debit(c *Campaign, of money.Micros, key [16]byte, charged *big.I
 	m.emptied(w, new(big.Int).Add(w.Balance, charged))
 	over := charged.Sign() > 0 && (c.Budget > 0 && c.Spent.Cmp(c.limit()) > 0 || prepaid && w.Balance.Sign() < 0)
 	m.Lines = append(m.Lines, Line{c.Ordinal, key, charged, over})
+	in.Amount = micros(charged)
+	m.Charges = append(m.Charges, Charge{uint64(len(m.Lines)), c.ID, w.ID, in})
 
 	result := command.EventResult{Outcome: command.Clipped, Charged: micros(charged)}
 	result.Clipped = of - result.Charged
@@ -304,6 +317,7 @@ func (m *Model) Advance(a *command.Advance) {
 		for _, c := range m.Campaigns {
 			if n := number(now, c.Period); c.Marketplace == p.Marketplace && n > c.PeriodNumber {
 				c.PeriodNumber = n
+				m.begin(c)
 				spent := c.Spent
 				c.Overdelivered = new(big.Int)
 				if m.startDay(c, old.Month == now.Month) || spent.Sign() != 0 {
@@ -337,7 +351,12 @@ func (m *Model) Count(id ids.UUID, marketplace uint16) (sum rollup.Counters) {
 			one = rollup.Counters{Clicks: 1, ChargedClicks: charged, SpentClicks: micros(e.Charged)}
 		case event.Purchase:
 			one.Purchases = 1
-			for _, item := range e.Items {
+			if e.cameBack() {
+				one.Purchases = 0
+			}
+			for i := range e.Items {
+				item := e.Items[i]
+				item.Quantity -= e.returned(i)
 				one.PurchaseQuantity += item.Quantity
 				one.PurchaseAmount += micros(new(big.Int).Mul(big.NewInt(int64(item.UnitPrice)), big.NewInt(item.Quantity)))
 			}
@@ -354,15 +373,18 @@ func (m *Model) Count(id ids.UUID, marketplace uint16) (sum rollup.Counters) {
 			sum.Add(&one)
 		}
 	}
+	m.subtractReversals(id, &sum)
 	return sum
 }
 
 // CountProduct sums the purchases of a product.
 func (m *Model) CountProduct(marketplace uint16, product string) (sum rollup.Counters) {
 	for i := range m.Events {
-		for _, item := range m.Events[i].Items {
+		for j, item := range m.Events[i].Items {
 			if m.Events[i].Market == marketplace && string(item.ProductID) == product {
-				sum.Purchases++
+				if item.Quantity -= m.Events[i].returned(j); item.Quantity > 0 {
+					sum.Purchases++
+				}
 				sum.PurchaseQuantity += item.Quantity
 				sum.PurchaseAmount += micros(new(big.Int).Mul(big.NewInt(int64(item.UnitPrice)), big.NewInt(item.Quantity)))
 			}

@@ -1,12 +1,16 @@
 // Package billing serves the money of a marketplace: balances and wallets of vendors, ledger accounts, and transfers between any of
 // them.
 //
-// Money moves once or not at all. The balance of an account is deposited + transferred - spent, and `gavel check` recomputes each of the
+// Money moves once or not at all. The balance of an account is deposited + transferred - spent, where spent is charges less reversals, and `gavel check` recomputes each of the
 // three. A campaign that names no wallet is paid by its vendor's default wallet until a PATCH changes that; what was charged stays
 // where it was charged. A transfer is answered when the money has arrived. Only if the group of the other account cannot be reached at
 // that moment is it answered as in_transit, and the leader completes it (jobs.MoneyRecovery). wallet:empty is sent once for each
 // emptying of a prepaid wallet, by charges, corrections and transfers alike: the state machine records the emptying with the change,
 // and the id of the notification follows from it.
+//
+// A reversal gives back what a campaign was charged: the charge of a resolvedBidId as long as its charge key is remembered, or an
+// amount of the campaign, which the reports lose in the newest hours that have it. It is never more than was charged and not given
+// back yet; what a report counts as charged stays, and adSpent falls. The reversal keeps reason, note and author, and cannot be undone.
 //
 // Limits: nothing closes an account or deletes a wallet. A marketplace has at most 10,000 ledger accounts in a group. Names of wallets
 // need not be unique. An account of another currency than the marketplace's stays empty, because money comes from wallets. The default

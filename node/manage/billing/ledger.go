@@ -30,7 +30,7 @@ func registerLedger(api huma.API) {
 	}, getAccount)
 	resource.Add(api, resource.Op{
 		ID: "listLedgerEntries", Method: http.MethodGet, Path: account + "/entries", Tag: tag,
-		Doc: "List deposits, corrections and transfers of a ledger account or wallet, newest first. Charges are in the reports.",
+		Doc: "List deposits, corrections, transfers and reversals of a ledger account or wallet, newest first. Charges are in the reports.",
 	}, entries)
 	registerTransfers(api)
 }
@@ -50,16 +50,16 @@ type Account struct {
 	VendorID     *string       `json:"vendorId" doc:"The vendor of a wallet; null for a ledger account."`
 	Deposited    int64         `json:"deposited" doc:"Sum of deposits and corrections, in minor units, rounded down."`
 	Transferred  int64         `json:"transferred" doc:"Transfers received minus transfers sent, in minor units, rounded down."`
-	Spent        int64         `json:"spent" doc:"Sum of charges, in minor units, rounded down."`
+	Spent        int64         `json:"spent" doc:"Sum of charges less reversals, in minor units, rounded down."`
 	CreatedAt    resource.Time `json:"createdAt"`
 }
 
 // Entry is a journal line of an account.
 type Entry struct {
 	Line        int64         `json:"line" doc:"Number of the line in the journal of the account's group; later lines have larger ones."`
-	Kind        string        `json:"kind" enum:"adjustment,transfer,transfer_returned" doc:"adjustment: a deposit or correction; transfer_returned: money that came back because the other account could not hold it."`
+	Kind        string        `json:"kind" enum:"adjustment,transfer,transfer_returned,reversal" doc:"adjustment: a deposit or correction; reversal: what was given back of charges; transfer_returned: money that came back because the other account could not hold it."`
 	Amount      int64         `json:"amount" doc:"Minor units, rounded down. Negative if money left the account."`
-	RequestID   string        `json:"requestId" format:"uuid" doc:"The id of the transfer or adjustment. It follows from the Idempotency-Key of the request."`
+	RequestID   string        `json:"requestId" format:"uuid" doc:"The id of the transfer, adjustment or reversal. It follows from the Idempotency-Key of the request."`
 	Account     *string       `json:"account" doc:"The other side of a transfer."`
 	Description string        `json:"description"`
 	CreatedAt   resource.Time `json:"createdAt"`
@@ -128,7 +128,10 @@ func getAccount(ctx context.Context, in *OneAccount) (*accountOutput, error) {
 	return accountOf(ctx, &w), nil
 }
 
-var entryKinds = map[ledger.LineKind]string{ledger.Adjustment: "adjustment", ledger.TransferReturned: "transfer_returned"}
+var entryKinds = map[ledger.LineKind]string{
+	ledger.Adjustment: "adjustment", ledger.TransferReturned: "transfer_returned", ledger.ClickReversal: "reversal",
+	ledger.ImpressionReversal: "reversal", ledger.PurchaseReversal: "reversal",
+}
 
 func entries(ctx context.Context, in *entriesInput) (*entriesOutput, error) {
 	span, err := in.span(ctx)
