@@ -112,6 +112,10 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.data(), c, command.ReadApplyCredits, m.applyCredits)
 	case command.OpCloseCredits:
 		return applyIfCarried(m.data(), c, command.ReadCloseCredits, m.closeCredits)
+	case command.OpLinkUsers:
+		return applyIfCarried(m.data(), c, command.ReadLinkUsers, m.linkUsers)
+	case command.OpForgetUser:
+		return applyDecoded(c, command.ReadForgetUser, m.forgetUser)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

@@ -67,7 +67,9 @@ const (
 	tableSoldCell       = 0x34 // campaign id, cell u32, product -> rollup.Counters of what was attributed.
 	tableAuctionCell    = 0x35 // campaign u32, cell u32 -> rollup.Auctions.
 	tableTally          = 0x36 // node u16 -> start and number of the last CountAuctions of the node.
-	tableEnd            = 0x37
+	tableLink           = 0x3a // day u32, marketplace u16, user u64 -> users that were linked to the user on the day: user u64, millisecond of the day u32 each.
+	tableLinkedTo       = 0x3b // day u32, marketplace u16, user u64 -> users to which the user was linked on the day, as in tableLink.
+	tableEnd            = 0x3c
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -225,6 +227,11 @@ func keyDay(dst []byte, id dayID) []byte {
 // keyTouches starts the keys of the touches of a user on a day.
 func keyTouches(dst []byte, day uint32, marketplace uint16, user uint64) []byte {
 	return appendU64(appendU16(appendU32(append(dst, tableTouch), day), marketplace), user)
+}
+
+// keyLinks names the links of a user on a day: tableLink or tableLinkedTo.
+func keyLinks(dst []byte, table byte, day uint32, marketplace uint16, user uint64) []byte {
+	return appendU64(appendU16(appendU32(append(dst, table), day), marketplace), user)
 }
 
 func keyOpenCredit(dst []byte, n *command.PurchaseName) []byte {

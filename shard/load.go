@@ -122,6 +122,7 @@ var keyLens = [tableEnd]int{
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
 	tableAuctionCell: 9, tableTally: 3,
 	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
+	tableLink: 15, tableLinkedTo: 15,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -251,6 +252,8 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return l.loadOpenCredit(value)
 	case tableCredit:
 		return l.loadCredit(rest, value)
+	case tableLink, tableLinkedTo:
+		return l.loadLinks(key, value)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

@@ -108,6 +108,7 @@ type Machine struct {
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
 	touchesMax    int // TouchesMax; tests set a smaller one.
+	linksMax      int // LinksMax; tests set a smaller one.
 
 	paced paced
 
@@ -176,7 +177,10 @@ type wallet struct {
 // New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
 // group 0 carries nothing else. REQUIRES: Load is called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
-	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, touchesMax: TouchesMax}
+	m := &Machine{
+		group: group, meta: meta, feed: feed,
+		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, touchesMax: TouchesMax, linksMax: LinksMax,
+	}
 	m.reset()
 	return m
 }

@@ -47,6 +47,8 @@ const (
 	OpDecideCredits     // Records to which touches the items of purchases go.
 	OpApplyCredits      // Counts and charges credited items in the group of their touches.
 	OpCloseCredits      // Removes purchases from the open ones whose credits are carried out.
+	OpLinkUsers         // Says that touches of one user are credited with purchases of another.
+	OpForgetUser        // Erases what a group has stored of a user.
 )
 
 // Events holds the events of one request that one group stores.

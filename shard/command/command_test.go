@@ -218,6 +218,8 @@ var (
 		}}, ReadDecideCredits),
 		example("apply credits", AppendApplyCredits, ApplyCredits{[]Credit{someCredit}}, ReadApplyCredits),
 		example("close credits", AppendCloseCredits, CloseCredits{[]PurchaseName{{1, [16]byte{2}}}}, ReadCloseCredits),
+		example("link users", AppendLinkUsers, LinkUsers{1, 2, 3}, ReadLinkUsers),
+		example("forget user", AppendForgetUser, ForgetUser{1, 2, "s1"}, ReadForgetUser),
 		example("notice", func(dst []byte, millis int64, x *noticed) []byte {
 			cmd := AppendPatchCampaign(dst, millis, &x.PatchCampaign)
 			return AppendAttempt(AppendNotice(cmd, &x.Notice), x.Attempt)

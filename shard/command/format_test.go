@@ -59,6 +59,8 @@ func TestFormat(t *testing.T) {
 		{OpDecideCredits, decideCredits.name},
 		{OpApplyCredits, applyCredits.name},
 		{OpCloseCredits, closeCredits.name},
+		{OpLinkUsers, linkUsers.name},
+		{OpForgetUser, forgetUsers.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -76,7 +78,7 @@ func TestFormat(t *testing.T) {
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(trafficDates), rowsOf(traffics),
 		rowsOf(countAuctions), rowsOf(campaignAuctions), rowsOf(lostAuctions),
 		rowsOf(decideCredits), rowsOf(creditDecisions), rowsOf(applyCredits), rowsOf(closeCredits), rowsOf(purchaseNames),
-		rowsOf(openCredits), rowsOf(creditItems), rowsOf(credits),
+		rowsOf(openCredits), rowsOf(creditItems), rowsOf(credits), rowsOf(linkUsers), rowsOf(forgetUsers),
 	} {
 		write(&b)
 	}

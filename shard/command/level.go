@@ -37,10 +37,13 @@ const (
 	LevelReports
 	// LevelAttribution stores touches, credits purchases to them, and charges what is paid by purchases.
 	LevelAttribution
+	// LevelUsers links users, so that touches of one are credited with purchases of another, erases users, and stores credits
+	// without their users (users.go).
+	LevelUsers
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelAttribution
+const LevelNewest = LevelUsers
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
@@ -56,6 +59,7 @@ var introduced = [...]Level{
 	OpMarkVendors: LevelCampaignRules, OpForgetNotices: LevelNotices, OpPace: LevelPacing, OpTraffic: LevelPacing,
 	OpCountAuctions: LevelReports,
 	OpDecideCredits: LevelAttribution, OpApplyCredits: LevelAttribution, OpCloseCredits: LevelAttribution,
+	OpLinkUsers: LevelUsers, OpForgetUser: LevelUsers,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

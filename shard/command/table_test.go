@@ -34,6 +34,8 @@ var roundTrips = map[string]func(t *testing.T, random *rand.Rand){
 	"decide credits":  roundTrip(AppendDecideCredits, ReadDecideCredits),
 	"apply credits":   roundTrip(AppendApplyCredits, ReadApplyCredits),
 	"close credits":   roundTrip(AppendCloseCredits, ReadCloseCredits),
+	"link users":      roundTrip(AppendLinkUsers, ReadLinkUsers),
+	"forget user":     roundTrip(AppendForgetUser, ReadForgetUser),
 	"open credit": func(t *testing.T, random *rand.Rand) {
 		o := randomOf[OpenCredit](random)
 		d := NewDecoder(AppendOpenCredit(nil, &o))

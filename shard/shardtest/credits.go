@@ -93,6 +93,9 @@ func (m *Model) Credit(x *command.ApplyCredits) command.Result {
 		for _, to := range m.Campaigns {
 			if to.Ordinal == c.Campaign && to.Marketplace == c.Marketplace {
 				credited := Credited{To: to.ID, Credit: c, Charged: new(big.Int)}
+				if m.Level >= command.LevelUsers {
+					credited.UserHash = 0
+				}
 				if m.paidByPurchase(to, &c) {
 					result := m.debit(to, c.Price, c.ChargeKey, credited.Charged)
 					credited.Clipped = int64(m.overdeliver(to, result.Clipped))
@@ -218,23 +221,23 @@ func (g *Generator) credits() Step {
 		for range 1 + g.choose(2, "purchases") {
 			x.Decisions = append(x.Decisions, g.decision())
 		}
-		return g.leveled("decide", command.AppendDecideCredits(nil, g.now, &x), func() command.Result { return g.Model.Decide(&x) })
+		return g.leveled(command.LevelAttribution, "decide", command.AppendDecideCredits(nil, g.now, &x), func() command.Result { return g.Model.Decide(&x) })
 	case 2:
 		x := command.ApplyCredits{}
 		for range 1 + g.choose(2, "of purchases") {
 			x.Credits = append(x.Credits, g.decision().Credits...)
 		}
-		return g.leveled("credit", command.AppendApplyCredits(nil, g.now, &x), func() command.Result { return g.Model.Credit(&x) })
+		return g.leveled(command.LevelAttribution, "credit", command.AppendApplyCredits(nil, g.now, &x), func() command.Result { return g.Model.Credit(&x) })
 	default:
 		x := command.CloseCredits{Purchases: []command.PurchaseName{g.decision().Purchase}}
-		return g.leveled("close", command.AppendCloseCredits(nil, g.now, &x), func() command.Result { return g.Model.Close(&x) })
+		return g.leveled(command.LevelAttribution, "close", command.AppendCloseCredits(nil, g.now, &x), func() command.Result { return g.Model.Close(&x) })
 	}
 }
 
-// leveled is a step that the machine refuses below LevelAttribution.
-func (g *Generator) leveled(name string, cmd []byte, do func() command.Result) Step {
+// leveled is a step that the machine refuses below a level.
+func (g *Generator) leveled(from command.Level, name string, cmd []byte, do func() command.Result) Step {
 	s := Step{Name: name, Command: cmd, Result: command.Result{Refusal: command.TooEarly}}
-	if g.Model.Level >= command.LevelAttribution {
+	if g.Model.Level >= from {
 		s.Result = do()
 	}
 	return s

@@ -43,6 +43,8 @@ var readers = map[command.Op]struct {
 	command.OpDecideCredits:  {"decide credits", reader(command.ReadDecideCredits)},
 	command.OpApplyCredits:   {"apply credits", reader(command.ReadApplyCredits)},
 	command.OpCloseCredits:   {"close credits", reader(command.ReadCloseCredits)},
+	command.OpLinkUsers:      {"link users", reader(command.ReadLinkUsers)},
+	command.OpForgetUser:     {"forget user", reader(command.ReadForgetUser)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {

@@ -38,11 +38,13 @@ type Model struct {
 	ClickAdsMax int
 	// TouchesMax is how many clicks, and impressions, of a user and day are kept.
 	TouchesMax int
-	Purchases  map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
-	Credits    []Credited
-	Clicks     map[market.ClickCell]Clicks
-	Delays     map[uint16]Delay
-	Traffic    map[uint16][]command.Traffic // The hours that were learned.
+	// LinksMax is how many links from a user, and to a user, of a day are kept.
+	LinksMax  int
+	Purchases map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
+	Credits   []Credited
+	Clicks    map[market.ClickCell]Clicks
+	Delays    map[uint16]Delay
+	Traffic   map[uint16][]command.Traffic // The hours that were learned.
 
 	PaceNumber uint64 // Of the last Pace.
 	Auctions   map[auctionCell]rollup.Auctions
@@ -52,6 +54,7 @@ type Model struct {
 	counted map[uint16]counted // The newest counted reports, by node.
 	unknown map[unknownDay]map[string]bool
 	touched []touched
+	links   []linked // In the order in which they were made.
 	seen    map[seenKey]bool
 	reports []report
 	adjusts map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
