@@ -64,7 +64,7 @@ func shopperCommands(t *testing.T, r *shardtest.Replica) (all [][]byte) {
 
 func forgetCampaign() ids.UUID { return ids.Mint(0, [10]byte{}, ids.ShardOf(ids.AccountOf(1, "v"))) }
 
-// After a user is erased no record names the user, and the books are as before, whether all this is one batch or many,
+// After a user is erased no record names the user, and counters and charges are as before, whether all this is one batch or many,
 // and after a restart. What the user does later is stored again.
 func TestNoRecordNamesAnErasedUser(t *testing.T) {
 	var digests []uint64
@@ -91,18 +91,18 @@ func TestNoRecordNamesAnErasedUser(t *testing.T) {
 		if namesUser(r.KV, erased) {
 			t.Errorf("batched %v: a record names the erased user", batched)
 		}
-		books(t, r.Queries())
+		staying(t, r.Queries())
 		digests = append(digests, r.Machine.Digest())
 		r = open(t, r.KV)
-		books(t, r.Queries())
+		staying(t, r.Queries())
 	}
 	if digests[0] != digests[1] {
 		t.Errorf("digests %x", digests)
 	}
 }
 
-// books checks what stays of the erased user's clicks and purchases.
-func books(t *testing.T, b shard.Queries) {
+// staying checks what stays of the erased user's clicks and purchases.
+func staying(t *testing.T, b shard.Queries) {
 	t.Helper()
 	check(t, b.Verify())
 	c := b.CampaignCounters(forgetCampaign(), 0, 1<<32-1)
