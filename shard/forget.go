@@ -3,6 +3,7 @@ package shard
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/command"
@@ -26,33 +27,12 @@ func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 	return command.Result{}
 }
 
-// storedTouch is the key of a touch and the hash of its record.
-type storedTouch struct {
-	key  []byte
-	hash uint64
-}
-
-// forgetTouches deletes the touches of a user: the stored ones, and those of the batch, which the reads do not show.
+// forgetTouches deletes the touches of a user.
 func (m *Machine) forgetTouches(marketplace uint16, user uint64) {
-	t := &m.touchCounts
 	for _, id := range m.touchDays() {
-		erased := m.touchesOn(id.day, marketplace, user)
-		t.fresh = slices.DeleteFunc(t.fresh, func(f freshTouch) bool {
-			is := f.user == user && f.marketplace == marketplace && f.day == id.day
-			if is {
-				erased = append(erased, storedTouch{slices.Clone(f.key[:]), f.hash})
-			}
-			return is
-		})
-		for _, x := range erased {
-			m.digest ^= x.hash
-			m.written = true
-			m.overlay[string(x.key)] = nil
-			m.b.Delete(x.key)
-			m.takeFromDay(id, x.hash)
-		}
+		m.eraseTouches(id, m.touchesUnder(keyTouches(nil, id.day, marketplace, user), math.MaxInt))
 		for _, kind := range []event.Kind{event.Impression, event.Click} {
-			delete(t.full, touchesOf{user, id.day, marketplace, kind})
+			delete(m.touchCounts.full, touchesOf{user, id.day, marketplace, kind})
 		}
 	}
 }
@@ -66,18 +46,6 @@ func (m *Machine) touchDays() (days []dayID) {
 	}
 	slices.SortFunc(days, func(a, b dayID) int { return cmp.Compare(a.day, b.day) })
 	return days
-}
-
-// touchesOn returns the touches of a user on a day that the state before the batch has and the batch has not erased.
-func (m *Machine) touchesOn(day uint32, marketplace uint16, user uint64) (all []storedTouch) {
-	prefix := keyTouches(nil, day, marketplace, user)
-	m.b.Scan(prefix, prefixEnd(prefix), func(key, value []byte) bool {
-		if _, erased := m.overlay[string(key)]; !erased {
-			all = append(all, storedTouch{slices.Clone(key), m.hashOf(key, value)})
-		}
-		return true
-	})
-	return all
 }
 
 // forgetMember removes a user from a segment.

@@ -69,7 +69,8 @@ const (
 	tableTally          = 0x36 // node u16 -> start and number of the last CountAuctions of the node.
 	tableLink           = 0x3a // day u32, marketplace u16, user u64 -> users that were linked to the user on the day: user u64, millisecond of the day u32 each.
 	tableLinkedTo       = 0x3b // day u32, marketplace u16, user u64 -> users to which the user was linked on the day, as in tableLink.
-	tableEnd            = 0x3c
+	tableTouchesFrom    = 0x3c // marketplace u16 -> day u32 before which the marketplace has no touches any more.
+	tableEnd            = 0x3d
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -232,6 +233,10 @@ func keyTouches(dst []byte, day uint32, marketplace uint16, user uint64) []byte 
 // keyLinks names the links of a user on a day: tableLink or tableLinkedTo.
 func keyLinks(dst []byte, table byte, day uint32, marketplace uint16, user uint64) []byte {
 	return appendU64(appendU16(appendU32(append(dst, table), day), marketplace), user)
+}
+
+func keyTouchesFrom(dst []byte, marketplace uint16) []byte {
+	return appendU16(append(dst, tableTouchesFrom), marketplace)
 }
 
 func keyOpenCredit(dst []byte, n *command.PurchaseName) []byte {

@@ -122,7 +122,7 @@ var keyLens = [tableEnd]int{
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
 	tableAuctionCell: 9, tableTally: 3,
 	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
-	tableLink: 15, tableLinkedTo: 15,
+	tableLink: 15, tableLinkedTo: 15, tableTouchesFrom: 3,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -158,6 +158,7 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		d.Marketplace(&x)
 		t := m.tenant(x.Ordinal)
 		t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
+		t.setTouchDays(&x)
 		if m.meta {
 			m.feed.PutMarketplace(&x)
 		}
@@ -254,6 +255,8 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return l.loadCredit(rest, value)
 	case tableLink, tableLinkedTo:
 		return l.loadLinks(key, value)
+	case tableTouchesFrom:
+		return l.loadTouchesFrom(binary.BigEndian.Uint16(rest), d)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

@@ -109,6 +109,7 @@ type Machine struct {
 	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
 	touchesMax    int // TouchesMax; tests set a smaller one.
 	linksMax      int // LinksMax; tests set a smaller one.
+	touchesPurged int // touchesPurged; tests set a smaller one.
 
 	paced paced
 
@@ -142,6 +143,8 @@ type state struct {
 type tenant struct {
 	postPaid     bool
 	carriesOver  bool
+	touchDays    uint32 // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
+	touchesFrom  uint32 // The first day that may have touches.
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
 	noticeBytes  int  // Bytes of its stored notices.
@@ -180,6 +183,7 @@ func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{
 		group: group, meta: meta, feed: feed,
 		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, touchesMax: TouchesMax, linksMax: LinksMax,
+		touchesPurged: touchesPurged,
 	}
 	m.reset()
 	return m

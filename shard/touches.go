@@ -50,7 +50,7 @@ func (m *Machine) rememberTouch(c *campaign, r *command.EventRecord) {
 		return
 	}
 	of := touchesOf{r.UserHash, dayOf(r.OccurredMillis), c.Marketplace, r.Kind}
-	if !m.admitTouch(of) {
+	if !m.keepsTouches(of.marketplace, of.day) || !m.admitTouch(of) {
 		return
 	}
 	millis := max(r.OccurredMillis, 0)

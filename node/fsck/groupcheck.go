@@ -31,7 +31,7 @@ const (
 	tableCredit       = 0x33
 	tableLink         = 0x3a
 	tableLinkedTo     = 0x3b
-	tableLast         = 0x3b
+	tableLast         = 0x3c
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.

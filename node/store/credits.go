@@ -110,18 +110,20 @@ func (s *Store) clockOfAll() (int64, error) {
 
 // creditsOf decides to which touches the items of a purchase of a group go.
 func (s *Store) creditsOf(of ids.Group, p *shard.OpenPurchase) (credits []command.Credit, err error) {
-	name, err := s.attributionOf(of, p.Marketplace)
+	settings, err := s.settingsIn(of, p.Marketplace)
 	if err != nil {
 		return nil, err
 	}
+	name := settings.Attribution
 	rules := attribution.RulesOf(name)
 	users, err := s.usersOf(p)
 	if err != nil {
 		return nil, err
 	}
 	touches := collected{rules: name, users: users}
+	from, to := touchDays(p, rules.LongestDays(), TouchDays(&settings))
 	for _, g := range s.dataGroups() {
-		if err := s.readGroup(g, func(b shard.Queries) { touches.collect(b, g, p, rules.LongestDays()) }); err != nil {
+		if err := s.readGroup(g, func(b shard.Queries) { touches.collect(b, g, p, from, to) }); err != nil {
 			return nil, err
 		}
 	}
@@ -137,14 +139,11 @@ func (s *Store) creditsOf(of ids.Group, p *shard.OpenPurchase) (credits []comman
 	return credits, nil
 }
 
-// attributionOf returns the rules that a marketplace has chosen, as the group of the purchase has them: a decision then
-// needs no other group than those that it reads anyway. A group without the settings uses the standard rules.
-func (s *Store) attributionOf(g ids.Group, marketplace uint16) (name market.Attribution, err error) {
-	err = s.readGroup(g, func(b shard.Queries) {
-		m, _ := b.Marketplace(marketplace)
-		name = m.Attribution
-	})
-	return name, err
+// settingsIn returns the settings of a marketplace as the group of the purchase has them: a decision then needs no other
+// group than those that it reads anyway. A group without the settings uses the standard rules.
+func (s *Store) settingsIn(g ids.Group, marketplace uint16) (m market.Marketplace, err error) {
+	err = s.readGroup(g, func(b shard.Queries) { m, _ = b.Marketplace(marketplace) })
+	return m, err
 }
 
 // LinkedUsersMax is how many users' touches may be credited with a purchase: its buyer's, and those of users who are linked
@@ -184,14 +183,10 @@ type origin struct {
 	shard.Touch
 }
 
-// collect adds the users' touches of one group that may be credited with a purchase. It reads days that no group drops
-// before the day after the purchase, so that the answer is the same when the decision is made after midnight.
-func (k *collected) collect(b shard.Queries, g ids.Group, p *shard.OpenPurchase, longestDays int) {
-	const dayMillis = 24 * 3600 * 1000
-	to := max(p.OccurredMillis, 0) / dayMillis
-	from := max(to-int64(longestDays), p.Name.OpenedMillis/dayMillis-(attribution.WindowDaysMax-2), 0)
+// collect adds the users' touches of one group, of some days, that may be credited with a purchase.
+func (k *collected) collect(b shard.Queries, g ids.Group, p *shard.OpenPurchase, from, to uint32) {
 	for _, user := range k.users {
-		b.Touches(p.Marketplace, user, uint32(from), uint32(to), func(t *shard.Touch) bool { // Days fit 32 bits.
+		b.Touches(p.Marketplace, user, from, to, func(t *shard.Touch) bool {
 			if t.ReceivedMillis <= p.Name.OpenedMillis+creditDelayMillis {
 				k.add(b, g, t)
 			}

@@ -60,7 +60,7 @@ func (m *Model) attribute(marketplace uint16, c *Campaign, r *command.EventRecor
 				n++
 			}
 		}
-		if n < m.TouchesMax {
+		if first := max(m.touchesFrom[marketplace], m.firstTouchDay(marketplace)); n < m.TouchesMax && r.OccurredMillis/dayMillis >= first {
 			m.touched = append(m.touched, touched{marketplace, m.Now, *r})
 		}
 	}

@@ -54,11 +54,13 @@ type Model struct {
 	counted map[uint16]counted // The newest counted reports, by node.
 	unknown map[unknownDay]map[string]bool
 	touched []touched
-	links   []linked // In the order in which they were made.
-	seen    map[seenKey]bool
-	reports []report
-	adjusts map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
-	bids    uint32
+	// touchesFrom is the first day, by marketplace, of which touches may be stored.
+	touchesFrom map[uint16]int64
+	links       []linked // In the order in which they were made.
+	seen        map[seenKey]bool
+	reports     []report
+	adjusts     map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
+	bids        uint32
 }
 
 // Wallet is a wallet of the model.
@@ -145,7 +147,7 @@ func NewModel() *Model {
 		Notices: make(map[Noticed]string),
 		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
-		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
+		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool), touchesFrom: make(map[uint16]int64),
 		TouchesMax: shard.TouchesMax, Purchases: make(map[command.PurchaseName]*command.OpenCredit),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
 		Traffic:  make(map[uint16][]command.Traffic),
@@ -297,6 +299,7 @@ func (m *Model) postPaid(marketplace uint16) bool {
 // Advance applies an Advance.
 func (m *Model) Advance(a *command.Advance) {
 	m.advanceTurn(modelTick)
+	m.purgeTouches()
 	for _, p := range a.Periods {
 		old := m.Periods[p.Marketplace]
 		now := command.Periods{

@@ -79,6 +79,25 @@ func (m *Model) ForgetUser(x *command.ForgetUser) command.Result {
 	return command.Result{}
 }
 
+// firstTouchDay is the first day of which a marketplace keeps touches.
+func (m *Model) firstTouchDay(marketplace uint16) int64 {
+	days := int64(keptDays)
+	if x := m.Marketplaces[marketplace]; x != nil && x.TouchDays > 0 {
+		days = int64(x.TouchDays)
+	}
+	return m.Now/dayMillis - days + 1
+}
+
+// purgeTouches applies the setting of each marketplace.
+func (m *Model) purgeTouches() {
+	for marketplace, x := range m.Marketplaces {
+		if x.TouchDays > 0 && x.TouchDays < keptDays {
+			m.touchesFrom[marketplace] = max(m.touchesFrom[marketplace], m.firstTouchDay(marketplace))
+		}
+	}
+	m.touched = slices.DeleteFunc(m.touched, func(t touched) bool { return t.OccurredMillis/dayMillis < m.touchesFrom[t.market] })
+}
+
 // compareLinks compares the links to each user.
 func (m *Model) compareLinks(b shard.Queries, fail func(string, ...any)) {
 	for marketplace := uint16(1); marketplace <= 2; marketplace++ {
