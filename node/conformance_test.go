@@ -126,17 +126,23 @@ var requestIDForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[8
 // checkAnswer checks what every answer of /v2 must have, errors included.
 func (s *testClient) checkAnswer(r reply) {
 	s.Helper()
-	for name, want := range map[string]string{
-		"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+	fields := map[string]string{
+		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 		"Access-Control-Allow-Origin":   "*",
 		"Access-Control-Expose-Headers": "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
-		"Content-Length":                strconv.Itoa(len(r.body)),
-	} {
+	}
+	unwanted := []string{"Access-Control-Allow-Credentials", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+	if r.status == http.StatusNoContent {
+		unwanted = append(unwanted, "Content-Type", "Content-Length")
+	} else {
+		fields["Content-Type"], fields["Content-Length"] = "application/json", strconv.Itoa(len(r.body))
+	}
+	for name, want := range fields {
 		if got := r.header.Values(name); len(got) != 1 || got[0] != want {
 			s.Errorf("%d %.200s: %s is %q, want %q once", r.status, r.body, name, got, want)
 		}
 	}
-	for _, name := range []string{"Access-Control-Allow-Credentials", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+	for _, name := range unwanted {
 		if got := r.header.Values(name); len(got) > 0 {
 			s.Errorf("%d %.200s: %s is %q, want none", r.status, r.body, name, got)
 		}
@@ -144,7 +150,7 @@ func (s *testClient) checkAnswer(r reply) {
 	if id := r.header.Get("X-Request-Id"); !requestIDForm.MatchString(id) {
 		s.Errorf("%d %.200s: X-Request-Id %q is no UUIDv7", r.status, r.body, id)
 	}
-	if !json.Valid(r.body) {
+	if empty := r.status == http.StatusNoContent; len(r.body) == 0 != empty || !empty && !json.Valid(r.body) {
 		s.Errorf("%d: the body is no JSON: %q", r.status, r.body)
 	}
 	if r.status >= 400 {

@@ -13,6 +13,7 @@ func (m *Machine) advance(a *command.Advance) command.Result {
 		m.roll(p)
 	}
 	m.purge()
+	m.purgeTouches()
 	m.advanceTurn(turnsOfTick)
 	return command.Result{}
 }

@@ -118,6 +118,10 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.data(), c, command.ReadCloseReturns, m.closeReturns)
 	case command.OpReverse:
 		return applyIfCarried(m.data(), c, command.ReadReverse, m.reverse)
+	case command.OpLinkUsers:
+		return applyIfCarried(m.data(), c, command.ReadLinkUsers, m.linkUsers)
+	case command.OpForgetUser:
+		return applyDecoded(c, command.ReadForgetUser, m.forgetUser)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

@@ -93,7 +93,11 @@ func (m *Machine) applyCredits(x *command.ApplyCredits) command.Result {
 			continue
 		}
 		charged := m.chargePurchase(to, c)
-		value := appendCredit(&StoredCredit{Credit: *c, Charged: charged.Charged})
+		stored := StoredCredit{Credit: *c, Charged: charged.Charged}
+		if m.state.level >= command.LevelUsers {
+			stored.UserHash = 0 // Nothing reads it, and so the record need not be found when the user is erased.
+		}
+		value := appendCredit(&stored)
 		m.putOver(key, value, 0)
 		m.addToDay(dayID{tableCredit, dayOf(c.Purchase.OpenedMillis)}, m.hashOf(key, value))
 		m.countCredit(to, c, charged)
@@ -147,6 +151,37 @@ func readOpenCredit(b []byte) (o command.OpenCredit, err error) {
 	d := command.NewDecoder(b)
 	d.OpenCredit(&o)
 	return o, d.Err()
+}
+
+// forgetBuyer removes a user from the purchases that are to be credited. One that is not decided is closed, because none
+// of its touches are left; one that is decided is counted and charged as decided.
+func (m *Machine) forgetBuyer(marketplace uint16, user uint64) {
+	m.scanCold([]byte{tableOpenCredit}, func(key, value []byte) {
+		o := must(readOpenCredit(value))
+		found := o.UserHash == user
+		for i := range o.Credits {
+			found = found || o.Credits[i].UserHash == user
+		}
+		switch {
+		case o.Marketplace != marketplace || !found:
+		case !o.Decided:
+			m.closeCredit(key)
+		default:
+			m.put(key, command.AppendOpenCredit(nil, withoutUser(&o, user)))
+		}
+	})
+}
+
+func withoutUser(o *command.OpenCredit, user uint64) *command.OpenCredit {
+	if o.UserHash == user {
+		o.UserHash = 0
+	}
+	for i := range o.Credits {
+		if o.Credits[i].UserHash == user {
+			o.Credits[i].UserHash = 0
+		}
+	}
+	return o
 }
 
 // StoredCredit is an item of a purchase that was credited to a touch of the group, and what was charged for it.

@@ -42,17 +42,41 @@ func (m *Machine) firstDay(kept uint32) uint32 {
 
 // addToDay counts a new record of a day. hash is the record's, which the caller has written.
 func (m *Machine) addToDay(id dayID, hash uint64) {
+	d := m.changeDay(id)
+	d.count++
+	d.xor ^= hash
+}
+
+// takeFromDay counts a record of a day that the caller has deleted.
+func (m *Machine) takeFromDay(id dayID, hash uint64) {
+	d := m.changeDay(id)
+	d.count--
+	d.xor ^= hash
+}
+
+// changeDay returns a day whose records change.
+func (m *Machine) changeDay(id dayID) *dayRecords {
 	d := m.days.all[id]
 	if d == nil {
 		d = &dayRecords{id: id}
 		m.days.all[id] = d
 	}
-	d.count++
-	d.xor ^= hash
 	if !d.dirty {
 		d.dirty = true
 		m.days.dirty = append(m.days.dirty, d)
 	}
+	return d
+}
+
+// putOfDay is put for a record of a day.
+func (m *Machine) putOfDay(id dayID, key, value []byte) {
+	if old, found := m.get(key); found {
+		m.takeFromDay(id, m.hashOf(key, old))
+	}
+	if value != nil {
+		m.addToDay(id, m.hashOf(key, value))
+	}
+	m.put(key, value)
 }
 
 // replaceInDay records that a record of a day was replaced: the hashes of its old and its new form.

@@ -1,6 +1,12 @@
 package shard
 
-import "github.com/cespare/xxhash/v2"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+)
 
 // The digest is the xor of the hashes of all records. An xor does not depend on the order of changes, the old hash of a
 // record can be removed without reading other records, and a range of records can be removed when the xor of their
@@ -26,6 +32,26 @@ func (m *Machine) get(key []byte) (value []byte, found bool) {
 		return v, v != nil
 	}
 	return m.b.Get(key)
+}
+
+// scanCold calls fn for the cold records of a prefix as the batch has left them so far, in the order of their keys. fn may
+// change them. REQUIRES: the records are written by put and putOver alone. OWNERSHIP: key and value are fn's.
+func (m *Machine) scanCold(prefix []byte, fn func(key, value []byte)) {
+	all := make(map[string][]byte)
+	m.b.Scan(prefix, prefixEnd(prefix), func(key, value []byte) bool {
+		all[string(key)] = slices.Clone(value)
+		return true
+	})
+	for key, value := range m.overlay { // order: it fills a map.
+		if strings.HasPrefix(key, string(prefix)) {
+			all[key] = slices.Clone(value)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if all[key] != nil {
+			fn([]byte(key), all[key])
+		}
+	}
 }
 
 // put writes a cold record, or deletes it when value is nil.

@@ -14,6 +14,12 @@ func (m *Machine) LimitClickAds(n int) { m.clickAdsMax = n }
 // LimitTouches replaces TouchesMax, so that a few touches reach it.
 func (m *Machine) LimitTouches(n int) { m.touchesMax = n }
 
+// LimitLinks replaces LinksMax, so that a few links reach it.
+func (m *Machine) LimitLinks(n int) { m.linksMax = n }
+
+// LimitTouchesPurged replaces touchesPurged, so that a purge takes several commands.
+func (m *Machine) LimitTouchesPurged(n int) { m.touchesPurged = n }
+
 // FilterMistakes adds keys to an idFilter, fails if one is not found, and returns how many of absent keys may be contained.
 func FilterMistakes(t *testing.T, keys, absent int) (mistakes int) {
 	f := &idFilter{}

@@ -236,6 +236,11 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 			add(g.AuctionsStep().Command)
 		}
 	}
+	if level >= command.LevelUsers {
+		for range goldenCommands / 4 {
+			add(g.UserStep().Command)
+		}
+	}
 	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { // Few.
 		add(cmd)
 	}

@@ -70,7 +70,10 @@ const (
 	tablePurchase       = 0x37 // day u32, event key -> command.Purchase.
 	tableOpenReturn     = 0x38 // opened u64, event key of the purchase -> number of pieces that came back.
 	tableReversal       = 0x39 // 0, reversal id -> Reversal; 1, line u64 -> amount of the line that was reversed.
-	tableEnd            = 0x3a
+	tableLink           = 0x3a // day u32, marketplace u16, user u64 -> users that were linked to the user on the day: user u64, millisecond of the day u32 each.
+	tableLinkedTo       = 0x3b // day u32, marketplace u16, user u64 -> users to which the user was linked on the day, as in tableLink.
+	tableTouchesFrom    = 0x3c // marketplace u16 -> day u32 before which the marketplace has no touches any more.
+	tableEnd            = 0x3d
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -228,6 +231,15 @@ func keyDay(dst []byte, id dayID) []byte {
 // keyTouches starts the keys of the touches of a user on a day.
 func keyTouches(dst []byte, day uint32, marketplace uint16, user uint64) []byte {
 	return appendU64(appendU16(appendU32(append(dst, tableTouch), day), marketplace), user)
+}
+
+// keyLinks names the links of a user on a day: tableLink or tableLinkedTo.
+func keyLinks(dst []byte, table byte, day uint32, marketplace uint16, user uint64) []byte {
+	return appendU64(appendU16(appendU32(append(dst, table), day), marketplace), user)
+}
+
+func keyTouchesFrom(dst []byte, marketplace uint16) []byte {
+	return appendU16(append(dst, tableTouchesFrom), marketplace)
 }
 
 func keyOpenCredit(dst []byte, n *command.PurchaseName) []byte {

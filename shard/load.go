@@ -123,6 +123,7 @@ var keyLens = [tableEnd]int{
 	tableAuctionCell: 9, tableTally: 3,
 	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
 	tablePurchase: 21, tableOpenReturn: 25,
+	tableLink: 15, tableLinkedTo: 15, tableTouchesFrom: 3,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -158,6 +159,7 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		d.Marketplace(&x)
 		t := m.tenant(x.Ordinal)
 		t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
+		t.setTouchDays(&x)
 		if m.meta {
 			m.feed.PutMarketplace(&x)
 		}
@@ -256,6 +258,10 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return l.loadPurchase(rest, value)
 	case tableReversal:
 		return loadReversal(rest, value)
+	case tableLink, tableLinkedTo:
+		return l.loadLinks(key, value)
+	case tableTouchesFrom:
+		return l.loadTouchesFrom(binary.BigEndian.Uint16(rest), d)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

@@ -31,12 +31,21 @@ func TestModelOfMoney(t *testing.T) {
 	}
 }
 
+// TestModelOfUsers is TestModel with the commands about users, on the newest level.
+func TestModelOfUsers(t *testing.T) {
+	for round := range modelRounds / 3 {
+		if !t.Run(fmt.Sprint("round=", round), func(t *testing.T) { testModel(t, true, (*shardtest.Generator).UserStep) }) {
+			break
+		}
+	}
+}
+
 const modelRounds = 10
 
 func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardtest.Step) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
-		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax = unknownMax, clickAdsMax, touchesMax
+		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax, g.Model.LinksMax = unknownMax, clickAdsMax, touchesMax, linksMax
 		single := openFew(t, shardtest.NewKV())
 		batched := openFew(t, shardtest.NewKV())
 		if newest {
@@ -91,13 +100,17 @@ const clickAdsMax = 3
 // touchesMax is TouchesMax in these tests.
 const touchesMax = 3
 
-// openFew is open with unknownMax, clickAdsMax and touchesMax.
+// linksMax is LinksMax in these tests.
+const linksMax = 2
+
+// openFew is open with unknownMax, clickAdsMax, touchesMax and linksMax.
 func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)
 	r.Machine.LimitUnknownProducts(unknownMax)
 	r.Machine.LimitClickAds(clickAdsMax)
 	r.Machine.LimitTouches(touchesMax)
+	r.Machine.LimitLinks(linksMax)
 	return r
 }
 

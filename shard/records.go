@@ -51,6 +51,7 @@ func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
 	t := m.tenant(x.Ordinal)
 	modeChanged := t.postPaid != x.PostPaid
 	t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
+	t.setTouchDays(x)
 	if modeChanged {
 		m.journalBillingMode(x.Ordinal)
 		for _, c := range m.campaigns {

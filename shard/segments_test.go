@@ -13,10 +13,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// TestSegmentsAgreeWithSets applies random uploads, complete and incomplete ones, and compares with Go sets. After a
+// TestSegmentsAgreeWithSets applies random uploads, complete and incomplete ones, and compares with Go sets. Some users are
+// erased from a segment. After a
 // restart the feed must receive the same segments.
 func TestSegmentsAgreeWithSets(t *testing.T) {
 	r := open(t, shardtest.NewKV())
+	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelUsers}))
 	random := rand.New(rand.NewPCG(1, 2))
 	sets := map[string]map[uint64]bool{}
 	for n := range 200 {
@@ -36,6 +38,19 @@ func TestSegmentsAgreeWithSets(t *testing.T) {
 			}
 			if x.Action == command.SegmentDrop {
 				break
+			}
+		}
+		if user := uint64(1 + random.IntN(29)); random.IntN(2) == 0 {
+			cmd := command.AppendForgetUser(nil, benchNow, &command.ForgetUser{Marketplace: 1, User: user, Segment: name})
+			expect(t, "erased from a segment", result(t, r.Do(cmd)), command.Result{})
+			delete(sets[name], user)
+			if got, want := r.Queries().SegmentSize(1, name), len(sets[name]); got != want {
+				t.Fatalf("upload %d: %s has the size %d, want %d", n, name, got, want)
+			}
+			for with, users := range sets {
+				if slices.Contains(r.Queries().SegmentsWith(1, user), with) != users[user] {
+					t.Fatalf("upload %d: user %d is found in %v, not as in %v", n, user, r.Queries().SegmentsWith(1, user), sets)
+				}
 			}
 		}
 		if n%50 == 0 {

@@ -108,6 +108,8 @@ type Machine struct {
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
 	touchesMax    int // TouchesMax; tests set a smaller one.
+	linksMax      int // LinksMax; tests set a smaller one.
+	touchesPurged int // touchesPurged; tests set a smaller one.
 
 	paced paced
 
@@ -141,6 +143,8 @@ type state struct {
 type tenant struct {
 	postPaid     bool
 	carriesOver  bool
+	touchDays    uint32 // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
+	touchesFrom  uint32 // The first day that may have touches.
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
 	noticeBytes  int  // Bytes of its stored notices.
@@ -176,7 +180,11 @@ type wallet struct {
 // New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
 // group 0 carries nothing else. REQUIRES: Load is called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
-	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, touchesMax: TouchesMax}
+	m := &Machine{
+		group: group, meta: meta, feed: feed,
+		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, touchesMax: TouchesMax, linksMax: LinksMax,
+		touchesPurged: touchesPurged,
+	}
 	m.reset()
 	return m
 }

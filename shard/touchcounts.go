@@ -21,9 +21,16 @@ type touchesOf struct {
 // INVARIANT: a counter of a recent day is at least the number of the touches of each of its users.
 type touchCounts struct {
 	recent map[uint32]*countTable // By day: that of the state clock, the one before, and later ones.
-	fresh  []touchesOf            // The touches of the batch, which reads of the state do not see.
+	fresh  []freshTouch           // The touches of the batch, which reads of the state do not see.
 	// full remembers users with TouchesMax touches, so that they are counted once. BOUND: fullMax.
 	full map[touchesOf]struct{}
+}
+
+// freshTouch is a touch that the batch has stored.
+type freshTouch struct {
+	touchesOf
+	key  [touchKeyLen]byte
+	hash uint64 // Of its record.
 }
 
 // countTable has counters that stay at their largest value.
@@ -57,20 +64,21 @@ func (m *Machine) admitTouch(of touchesOf) bool {
 		return false
 	}
 	t.add(of, today)
-	t.fresh = append(t.fresh, of)
 	return true
 }
 
-// countTouches counts the stored touches and those of the batch.
+// countTouches counts the stored touches and those of the batch, without those that the batch has erased.
 func (m *Machine) countTouches(of touchesOf) (n int) {
 	m.key = append(keyTouches(m.key[:0], of.day, of.marketplace, of.user), byte(of.kind))
 	from := slices.Clone(m.key)
-	m.b.Scan(from, prefixEnd(from), func(_, _ []byte) bool {
-		n++
+	m.b.Scan(from, prefixEnd(from), func(key, _ []byte) bool {
+		if _, erased := m.overlay[string(key)]; !erased {
+			n++
+		}
 		return n < m.touchesMax
 	})
 	for i := range m.touchCounts.fresh {
-		if m.touchCounts.fresh[i] == of {
+		if m.touchCounts.fresh[i].touchesOf == of {
 			n++
 		}
 	}

@@ -50,7 +50,7 @@ func (m *Machine) rememberTouch(c *campaign, r *command.EventRecord) {
 		return
 	}
 	of := touchesOf{r.UserHash, dayOf(r.OccurredMillis), c.Marketplace, r.Kind}
-	if !m.admitTouch(of) {
+	if !m.keepsTouches(of.marketplace, of.day) || !m.admitTouch(of) {
 		return
 	}
 	millis := max(r.OccurredMillis, 0)
@@ -58,7 +58,9 @@ func (m *Machine) rememberTouch(c *campaign, r *command.EventRecord) {
 	m.key = appendU32(appendU32(m.key, uint32(millis%dayMillis)), r.Bucket) // Less than a day.
 	m.key = appendU64(m.key, binary.BigEndian.Uint64(r.Key[:])^binary.BigEndian.Uint64(r.Key[8:]))
 	m.value = appendTouch(m.value[:0], m.state.now-millis, r)
-	m.addToDay(dayID{tableTouch, of.day}, m.add(m.key, m.value))
+	hash := m.add(m.key, m.value)
+	m.addToDay(dayID{tableTouch, of.day}, hash)
+	m.touchCounts.fresh = append(m.touchCounts.fresh, freshTouch{of, [touchKeyLen]byte(m.key), hash})
 }
 
 // appendTouch appends the value of a touch. age is the time from the event to its commit.

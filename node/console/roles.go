@@ -85,7 +85,7 @@ var rules = []struct {
 	{admins, NoVendor, []string{
 		"createKey", "listKeys", "deleteKey", "patchSettings", "createInvitations", "listInvitations", "deleteInvitation",
 		"getAdvertiserUser", "createAdvertiserUser", "patchAdvertiserUser", "deleteAdvertiserUser",
-		"createWebhook", "listWebhooks", "updateWebhook", "deleteWebhook", "listDeliveries",
+		"createWebhook", "listWebhooks", "updateWebhook", "deleteWebhook", "listDeliveries", "eraseUser",
 		"createMarketplace", "listMarketplaces", "getMarketplace", "patchMarketplace", "createMarketplaceKeys",
 	}},
 	{vendors, VendorInToken, []string{

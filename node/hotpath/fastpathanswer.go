@@ -44,8 +44,10 @@ func (l *fastPathBuffer) append(sc *serving.Scratch, now time.Time, noDate, keep
 	if !noDate {
 		b = append(append(b, "\r\nDate: "...), l.dateAt(now)...)
 	}
-	b = append(b, "\r\nContent-Length: "...)
-	b = strconv.AppendInt(b, int64(len(sc.Body)), 10)
+	if sc.Status != http.StatusNoContent { // RFC 9110: an answer without content has no length.
+		b = append(b, "\r\nContent-Length: "...)
+		b = strconv.AppendInt(b, int64(len(sc.Body)), 10)
+	}
 	for i := range sc.Fields {
 		f := &sc.Fields[i]
 		b = append(append(b, '\r', '\n'), f.Name...)

@@ -73,6 +73,7 @@ runAuctions
 runSponsoredBrandAuctions
 runTravelAuctions
 reportEvents
+linkUsers
 deleteCategories
 deleteVendors
 `

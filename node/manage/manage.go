@@ -194,6 +194,7 @@ func Register(api huma.API, now func() time.Time) {
 	report.Register(api)
 	campaign.RegisterRestrictionTypes(api)
 	audience.RegisterSegments(api)
+	audience.RegisterErasure(api, serving.UserHasher)
 	admin.RegisterSettings(api)
 	creative.RegisterSlots(api)
 	creative.RegisterTemplates(api)

@@ -29,10 +29,19 @@ func (s *Server) serveChange(a *bufferedResponse, r *http.Request) {
 	caller := resource.CallerOf(r.Context())
 	record := store.NewAuditRequest(caller.Marketplace, store.AuditEntry{
 		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, UserID: caller.UserID, UserEmail: caller.UserEmail,
-		Operation: rt.operation, Method: r.Method, Path: r.URL.RequestURI(),
+		Operation: rt.operation, Method: r.Method, Path: auditedPath(rt, r),
 		RequestID: r.Header.Get(requestIDHeader), Before: redact(before),
 	})
 	s.serveAudited(a, r.WithContext(store.WithAudit(r.Context(), record)), record)
+}
+
+// auditedPath returns the path and query of a request as the log has them: not those that name a person, which the log would
+// keep for 30 days after an erasure.
+func auditedPath(rt *route, r *http.Request) string {
+	if rt.personal {
+		return rt.path
+	}
+	return r.URL.RequestURI()
 }
 
 // serveAudited serves a change and passes on its audit entry with the answer. It does so also when the handler panics: then the

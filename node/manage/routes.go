@@ -38,6 +38,7 @@ type route struct {
 	dialog     bool                  // True for the vendors' dialog, which browsers of every origin may call.
 	catalog    bool                  // True if the rate limit of the catalog counts it.
 	streams    bool                  // True if its handler reads the body itself, because it is large and not JSON.
+	personal   bool                  // True if the path names a person.
 	item       bool                  // True if the path names one resource and not a list.
 	credential string                // The required credential, by the name of the security scheme; empty means none.
 	session    *console.Rule         // Set for a route of the console, which takes login sessions and no keys.
@@ -145,7 +146,7 @@ func (t *routes) applyDescription(api *huma.OpenAPI) error {
 				continue // The core of /v2 serves it, or it is a health check, which is not counted.
 			}
 			rt.operation, rt.streams = op.OperationID, op.OperationID == audience.SegmentUploadID
-			rt.vendor = resource.VendorScopeOf(op)
+			rt.vendor, rt.personal = resource.VendorScopeOf(op), resource.IsPersonal(op)
 			for _, requirement := range op.Security {
 				for scheme := range requirement {
 					rt.credential = scheme

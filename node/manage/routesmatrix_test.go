@@ -144,7 +144,8 @@ func matrixRow(t *testing.T, w *managetest.Environment, pattern, callers string,
 				want = reaction{404, "resource_not_found"}
 			case s.as == otherPath:
 				want = got
-				if got.status < 400 || got.status > 499 {
+				every := strings.HasSuffix(pattern, "/{opaque_user_id}") && got == plain // Every text may be the id of a user.
+				if (got.status < 400 || got.status > 499) && !every {
 					t.Errorf("%s with credential %q, %s (%s): %v, which is another path", pattern, credential, s.name, s.path, got)
 				}
 			}

@@ -13,6 +13,18 @@ import (
 // and a connection; when commits are that far behind, an immediate 503 with Retry-After is better for the clients.
 const eventsRunningMax = 4096
 
+const tooManyWaiting = "too many event reports are waiting for their commit"
+
+// beginCommit counts a request that will wait for its commit, and reports whether there may be one more. The caller
+// subtracts it from eventsRunning.
+func (c *Core) beginCommit() bool {
+	if c.eventsRunning.Add(1) > eventsRunningMax {
+		c.eventsRunning.Add(-1)
+		return false
+	}
+	return true
+}
+
 // events answers POST /v2/events: 200 after every event of the body is committed, or the first violation in the body, or
 // 503.
 //
@@ -20,9 +32,8 @@ const eventsRunningMax = 4096
 // answered with 503, some groups may have committed their share and others not. The client repeats the body, the groups
 // that know its events answer as before, and nothing counts twice.
 func (c *Core) events(sc *Scratch, r *Request) apierr.Code {
-	if c.eventsRunning.Add(1) > eventsRunningMax {
-		c.eventsRunning.Add(-1)
-		return sc.refuse(apierr.ServiceUnavailable, "too many event reports are waiting for their commit")
+	if !c.beginCommit() {
+		return sc.refuse(apierr.ServiceUnavailable, tooManyWaiting)
 	}
 	defer c.eventsRunning.Add(-1)
 

@@ -21,16 +21,18 @@ const (
 	OpBrands
 	OpTravel
 	OpEvents
+	OpLinkUsers
 	OpHealth
 	OpPreflight
 	operations = int(OpPreflight) + 1
 )
 
-var operationNames = [operations]string{"unknown", "auctions", "sponsored_brand", "travel", "events", "health", "preflight"}
+var operationNames = [operations]string{"unknown", "auctions", "sponsored_brand", "travel", "events", "link_users", "health", "preflight"}
 
 // successStatus is the status of an operation that succeeded. OpUnknown never succeeds.
 var successStatus = [operations]int{
-	http.StatusNotFound, http.StatusCreated, http.StatusCreated, http.StatusCreated, http.StatusOK, http.StatusOK, http.StatusNoContent,
+	http.StatusNotFound, http.StatusCreated, http.StatusCreated, http.StatusCreated, http.StatusOK, http.StatusNoContent,
+	http.StatusOK, http.StatusNoContent,
 }
 
 // String returns the operation's name.

@@ -24,6 +24,7 @@ var (
 	brandsEndpoint   = &endpoint{OpBrands, "POST", []byte("POST, OPTIONS"), (*Core).brands, true}
 	travelEndpoint   = &endpoint{OpTravel, "POST", []byte("POST, OPTIONS"), (*Core).travel, true}
 	eventsEndpoint   = &endpoint{OpEvents, "POST", []byte("POST, OPTIONS"), (*Core).events, true}
+	linkEndpoint     = &endpoint{OpLinkUsers, "POST", []byte("POST, OPTIONS"), (*Core).linkUsers, true}
 	healthEndpoint   = &endpoint{OpHealth, "GET", []byte("GET, HEAD, OPTIONS"), (*Core).health, false}
 )
 
@@ -38,6 +39,8 @@ func lookup(path []byte) *endpoint {
 		return travelEndpoint
 	case "/v2/events":
 		return eventsEndpoint
+	case "/v2/events/beta/link-users":
+		return linkEndpoint
 	case "/healthz":
 		return healthEndpoint
 	default:

@@ -65,6 +65,7 @@ type Scratch struct {
 	trafficStripe         uint32 // The stripe in which market.View.CountAuctions counts.
 
 	event eventScratch
+	link  wire.Link
 }
 
 // scratchMax is the size in bytes above which a scratch is dropped instead of pooled. BOUND: one hostile body must not pin
@@ -113,6 +114,7 @@ func (sc *Scratch) Release(took time.Duration) {
 	}
 	sc.request.Body, sc.request.TagFilter = nil, market.TagFilter{} // The filter would keep an old view in memory.
 	sc.event.clearBody()
+	sc.link.From, sc.link.To = nil, nil
 	sc.core.scratches.Put(sc)
 }
 
@@ -130,7 +132,7 @@ func (sc *Scratch) size() int {
 
 		variationSize = 16
 	)
-	n := cap(sc.Body) + cap(sc.path) + cap(sc.message) + cap(sc.request.Arena) + sc.event.size()
+	n := cap(sc.Body) + cap(sc.path) + cap(sc.message) + cap(sc.request.Arena) + cap(sc.link.Arena) + sc.event.size()
 	auctions, results := sc.request.Auctions[:cap(sc.request.Auctions)], sc.results.Results[:cap(sc.results.Results)]
 	for i := range auctions { // By index, because the elements have hundreds of bytes.
 		n += idSize*cap(auctions[i].Products) + 4*cap(auctions[i].Quality) + variationSize*cap(auctions[i].Variations)

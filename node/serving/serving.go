@@ -54,9 +54,9 @@ type Deps struct {
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger
 	Access    *AccessLog // Writes requests to the log; nil writes none.
-	Node      uint16 // The number of this node. It is part of every token.
-	Epoch     uint32 // The number of this start of the node, which grows with every start. It is part of every token.
-	PublicURL string // The setting server.public_url without a final slash, for links to the documentation.
+	Node      uint16     // The number of this node. It is part of every token.
+	Epoch     uint32     // The number of this start of the node, which grows with every start. It is part of every token.
+	PublicURL string     // The setting server.public_url without a final slash, for links to the documentation.
 	// CORSOrigins are the origins that browsers may call from; empty or "*" is every origin.
 	CORSOrigins []string
 	// AuctionBodyMax and EventBodyMax bound the bodies, in bytes; 0 is the interface's limit.

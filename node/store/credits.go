@@ -110,14 +110,20 @@ func (s *Store) clockOfAll() (int64, error) {
 
 // creditsOf decides to which touches the items of a purchase of a group go.
 func (s *Store) creditsOf(of ids.Group, p *shard.OpenPurchase) (credits []command.Credit, err error) {
-	name, err := s.attributionOf(of, p.Marketplace)
+	settings, err := s.settingsIn(of, p.Marketplace)
 	if err != nil {
 		return nil, err
 	}
+	name := settings.Attribution
 	rules := attribution.RulesOf(name)
-	touches := collected{rules: name}
+	users, err := s.usersOf(p)
+	if err != nil {
+		return nil, err
+	}
+	touches := collected{rules: name, users: users}
+	from, to := touchDays(p, rules.LongestDays(), TouchDays(&settings))
 	for _, g := range s.dataGroups() {
-		if err := s.readGroup(g, func(b shard.Queries) { touches.collect(b, g, p, rules.LongestDays()) }); err != nil {
+		if err := s.readGroup(g, func(b shard.Queries) { touches.collect(b, g, p, from, to) }); err != nil {
 			return nil, err
 		}
 	}
@@ -133,19 +139,40 @@ func (s *Store) creditsOf(of ids.Group, p *shard.OpenPurchase) (credits []comman
 	return credits, nil
 }
 
-// attributionOf returns the rules that a marketplace has chosen, as the group of the purchase has them: a decision then
-// needs no other group than those that it reads anyway. A group without the settings uses the standard rules.
-func (s *Store) attributionOf(g ids.Group, marketplace uint16) (name market.Attribution, err error) {
-	err = s.readGroup(g, func(b shard.Queries) {
-		m, _ := b.Marketplace(marketplace)
-		name = m.Attribution
-	})
-	return name, err
+// settingsIn returns the settings of a marketplace as the group of the purchase has them: a decision then needs no other
+// group than those that it reads anyway. A group without the settings uses the standard rules.
+func (s *Store) settingsIn(g ids.Group, marketplace uint16) (m market.Marketplace, err error) {
+	err = s.readGroup(g, func(b shard.Queries) { m, _ = b.Marketplace(marketplace) })
+	return m, err
 }
 
-// collected are the touches of a user in several groups, for a decision by some rules.
+// LinkedUsersMax is how many users' touches may be credited with a purchase: its buyer's, and those of users who are linked
+// to the buyer, directly or by others. BOUND: each of them is a read for every day and group. Of more the nearest are
+// taken, and of these those that were linked last.
+const LinkedUsersMax = 20
+
+// usersOf returns the buyer of a purchase and the users linked to it. Like a touch, a link counts when its group's clock at
+// its commit is at most creditDelayMillis after that at the purchase's commit.
+func (s *Store) usersOf(p *shard.OpenPurchase) (users []uint64, err error) {
+	users = []uint64{p.UserHash}
+	for i := 0; i < len(users) && err == nil; i++ {
+		err = s.readGroup(s.Groups.GroupOf(shard.UserShard(users[i])), func(b shard.Queries) {
+			b.LinkedTo(p.Marketplace, users[i], p.Name.OpenedMillis+creditDelayMillis, func(user uint64) bool {
+				if len(users) < LinkedUsersMax && !slices.Contains(users, user) {
+					users = append(users, user)
+				}
+				return len(users) < LinkedUsersMax
+			})
+		})
+	}
+	return users, err
+}
+
+// collected are the touches of a buyer, and of the users linked to the buyer, in several groups, for a decision by some
+// rules.
 type collected struct {
 	rules   market.Attribution
+	users   []uint64
 	touches []attribution.Touch
 	origins []origin // Of each touch.
 }
@@ -156,25 +183,28 @@ type origin struct {
 	shard.Touch
 }
 
-// collect adds the user's touches of one group that may be credited with a purchase. It reads days that no group drops
-// before the day after the purchase, so that the answer is the same when the decision is made after midnight.
-func (k *collected) collect(b shard.Queries, g ids.Group, p *shard.OpenPurchase, longestDays int) {
-	const dayMillis = 24 * 3600 * 1000
-	to := max(p.OccurredMillis, 0) / dayMillis
-	from := max(to-int64(longestDays), p.Name.OpenedMillis/dayMillis-(attribution.WindowDaysMax-2), 0)
-	b.Touches(p.Marketplace, p.UserHash, uint32(from), uint32(to), func(t *shard.Touch) bool { // Days fit 32 bits.
-		if t.ReceivedMillis > p.Name.OpenedMillis+creditDelayMillis {
+// collect adds the users' touches of one group, of some days, that may be credited with a purchase.
+func (k *collected) collect(b shard.Queries, g ids.Group, p *shard.OpenPurchase, from, to uint32) {
+	for _, user := range k.users {
+		b.Touches(p.Marketplace, user, from, to, func(t *shard.Touch) bool {
+			if t.ReceivedMillis <= p.Name.OpenedMillis+creditDelayMillis {
+				k.add(b, g, t)
+			}
 			return true
-		}
-		ad, found := b.TouchedAd(t)
-		if found {
-			k.touches = append(k.touches, attribution.Touch{
-				Kind: t.Kind, Format: ad.Format, Millis: t.OccurredMillis, Product: ad.Product, Vendor: ad.VendorID, Key: t.Key,
-			})
-			k.origins = append(k.origins, origin{g, *t})
-		}
-		return true
+		})
+	}
+}
+
+// add adds a touch of a group, unless the group does not have its campaign or bid.
+func (k *collected) add(b shard.Queries, g ids.Group, t *shard.Touch) {
+	ad, found := b.TouchedAd(t)
+	if !found {
+		return
+	}
+	k.touches = append(k.touches, attribution.Touch{
+		Kind: t.Kind, Format: ad.Format, Millis: t.OccurredMillis, Product: ad.Product, Vendor: ad.VendorID, Key: t.Key,
 	})
+	k.origins = append(k.origins, origin{g, *t})
 }
 
 // credit gives an item of a purchase to a touch.

@@ -28,10 +28,19 @@ func TestGolden(t *testing.T) {
 	for file, answer := range map[string]func([]byte) string{
 		"auctions.txt": answer("mixed"), "auctions-json.txt": answer("mixed"), "auctions-demand.txt": answer("mixed"),
 		"brands.txt": answer("brands"), "travel.txt": answer("travel"),
-		"events.txt": answerEvents, "events-time.txt": answerEvents,
+		"events.txt": answerEvents, "events-time.txt": answerEvents, "link.txt": answerLink,
 	} {
 		t.Run(file, func(t *testing.T) { golden(t, filepath.Join("testdata", file), answer) })
 	}
+}
+
+func answerLink(body []byte) string {
+	var l Link
+	var f Fault
+	if code := ParseLink(body, &l, &f); code != apierr.OK {
+		return " " + code.String() + ": " + string(f.AppendMessage(nil))
+	}
+	return fmt.Sprintf(" ok\n%q is %q", l.From, l.To)
 }
 
 func golden(t *testing.T, path string, answer func([]byte) string) {

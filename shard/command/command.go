@@ -50,6 +50,8 @@ const (
 	OpApplyReturns      // Takes back credits of items that were returned, in the group of their touches.
 	OpCloseReturns      // Removes purchases from those whose returns are not carried out everywhere.
 	OpReverse           // Reverses charges of a campaign, or a part of them.
+	OpLinkUsers         // Says that touches of one user are credited with purchases of another.
+	OpForgetUser        // Erases what a group has stored of a user.
 )
 
 // Events holds the events of one request that one group stores.

@@ -228,6 +228,8 @@ var (
 			ID: ids.UUID{1}, Marketplace: 2, Campaign: ids.UUID{3}, Author: "key:1", Reason: ReasonGoodwill,
 			Parts: []ReversalPart{{Cell: 7, Bid: 8, Kind: event.Click, Amount: 9}, {Cell: 7, Bid: 9, Amount: 1}},
 		}, ReadReverse),
+		example("link users", AppendLinkUsers, LinkUsers{1, 2, 3}, ReadLinkUsers),
+		example("forget user", AppendForgetUser, ForgetUser{1, 2, "s1"}, ReadForgetUser),
 		example("notice", func(dst []byte, millis int64, x *noticed) []byte {
 			cmd := AppendPatchCampaign(dst, millis, &x.PatchCampaign)
 			return AppendAttempt(AppendNotice(cmd, &x.Notice), x.Attempt)

@@ -62,6 +62,8 @@ func TestFormat(t *testing.T) {
 		{OpApplyReturns, applyReturns.name},
 		{OpCloseReturns, closeReturns.name},
 		{OpReverse, reversals.name},
+		{OpLinkUsers, linkUsers.name},
+		{OpForgetUser, forgetUsers.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -81,7 +83,7 @@ func TestFormat(t *testing.T) {
 		rowsOf(decideCredits), rowsOf(creditDecisions), rowsOf(applyCredits), rowsOf(closeCredits), rowsOf(purchaseNames),
 		rowsOf(openCredits), rowsOf(creditItems), rowsOf(credits),
 		rowsOf(purchases), rowsOf(soldItems), rowsOf(applyReturns), rowsOf(itemReturns), rowsOf(closeReturns), rowsOf(returnedPurchases),
-		rowsOf(reversals), rowsOf(reversalParts),
+		rowsOf(reversals), rowsOf(reversalParts), rowsOf(linkUsers), rowsOf(forgetUsers),
 	} {
 		write(&b)
 	}

@@ -42,10 +42,13 @@ const (
 	// LevelReturns takes back what was counted for products that buyers have returned, and reverses charges (returns.go,
 	// reversal.go).
 	LevelReturns
+	// LevelUsers links users, so that touches of one are credited with purchases of another, erases users, and stores credits
+	// without their users (users.go).
+	LevelUsers
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelReturns
+const LevelNewest = LevelUsers
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
@@ -62,6 +65,7 @@ var introduced = [...]Level{
 	OpCountAuctions: LevelReports,
 	OpDecideCredits: LevelAttribution, OpApplyCredits: LevelAttribution, OpCloseCredits: LevelAttribution,
 	OpApplyReturns: LevelReturns, OpCloseReturns: LevelReturns, OpReverse: LevelReturns,
+	OpLinkUsers: LevelUsers, OpForgetUser: LevelUsers,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

@@ -39,6 +39,7 @@ var marketplaces = newTable("marketplace",
 		func(m *marketplace) *bool { return &m.CarriesOver }).since(LevelPacing),
 	optional(13, "attribution", enum[market.Attribution](market.Attributions),
 		func(m *marketplace) *market.Attribution { return &m.Attribution }).since(LevelAttribution),
+	optional(14, "touch days", u8[uint8](), func(m *marketplace) *uint8 { return &m.TouchDays }).since(LevelUsers),
 )
 
 var reserveRules = newTable("reserve rule",

@@ -45,6 +45,8 @@ var roundTrips = map[string]func(t *testing.T, random *rand.Rand){
 			t.Errorf("%v\n got %+v\nwant %+v", d.Err(), got, p)
 		}
 	},
+	"link users":  roundTrip(AppendLinkUsers, ReadLinkUsers),
+	"forget user": roundTrip(AppendForgetUser, ReadForgetUser),
 	"open credit": func(t *testing.T, random *rand.Rand) {
 		o := randomOf[OpenCredit](random)
 		d := NewDecoder(AppendOpenCredit(nil, &o))

@@ -29,6 +29,7 @@ type Marketplace struct {
 	// factor is 1. See package learn.
 	LearnedQualityMilli uint16
 	TrafficDates        []TrafficDate // At most TrafficDatesMax, by day, each day once.
+	TouchDays           uint8         // For how many UTC days, the current one included, touches are kept; 0 is the default, 90.
 	Attribution         Attribution   // Decides the credits of purchases from the moment it is set.
 	CreatedMillis       int64
 	UpdatedMillis       int64

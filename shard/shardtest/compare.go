@@ -35,6 +35,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareLearned(r, b, fail)
 	m.compareAuctions(b, fail)
 	m.compareCredits(b, fail)
+	m.compareLinks(b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}

@@ -61,7 +61,7 @@ func (m *Model) attribute(marketplace uint16, c *Campaign, r *command.EventRecor
 				n++
 			}
 		}
-		if n < m.TouchesMax {
+		if first := max(m.touchesFrom[marketplace], m.firstTouchDay(marketplace)); n < m.TouchesMax && r.OccurredMillis/dayMillis >= first {
 			m.touched = append(m.touched, touched{marketplace, m.Now, *r})
 		}
 	}
@@ -95,6 +95,9 @@ func (m *Model) Credit(x *command.ApplyCredits) command.Result {
 		for _, to := range m.Campaigns {
 			if to.Ordinal == c.Campaign && to.Marketplace == c.Marketplace {
 				credited := Credited{To: to.ID, Credit: c, Charged: new(big.Int)}
+				if m.Level >= command.LevelUsers {
+					credited.UserHash = 0
+				}
 				if m.paidByPurchase(to, &c) {
 					in := command.ReversalPart{Cell: c.Cell, Bid: c.Bid, Kind: event.Purchase, Product: c.Product}
 					result := m.debit(to, c.Price, c.ChargeKey, credited.Charged, in)

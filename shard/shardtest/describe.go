@@ -46,6 +46,8 @@ var readers = map[command.Op]struct {
 	command.OpApplyReturns:   {"apply returns", reader(command.ReadApplyReturns)},
 	command.OpCloseReturns:   {"close returns", reader(command.ReadCloseReturns)},
 	command.OpReverse:        {"reverse", reader(command.ReadReverse)},
+	command.OpLinkUsers:      {"link users", reader(command.ReadLinkUsers)},
+	command.OpForgetUser:     {"forget user", reader(command.ReadForgetUser)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {

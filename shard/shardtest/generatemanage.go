@@ -216,11 +216,14 @@ func (g *Generator) marketplace() Step {
 	if g.Model.Level >= command.LevelAttribution {
 		x.Attribution = market.Attribution(g.choose(market.Attributions, "attribution"))
 	}
+	if g.Model.Level >= command.LevelUsers {
+		x.TouchDays = []uint8{0, 2, 16, 90}[g.choose(4, "touch days")]
+	}
 	if g.Model.Level >= command.LevelVersions && g.choose(2, "settings were read") == 0 {
 		seen := market.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.choose(3, "were post") == 0}
 		seen.CarriesOver = g.Model.Level >= command.LevelPacing && g.choose(3, "carried over") > 0
 		if now := g.Model.Marketplaces[x.Ordinal]; now != nil {
-			seen.Attribution = now.Attribution // The other settings differ often enough for conflicts.
+			seen.Attribution, seen.TouchDays = now.Attribution, now.TouchDays // The other settings differ often enough for conflicts.
 		}
 		return Step{
 			Name:    "replace marketplace",

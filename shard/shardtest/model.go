@@ -38,14 +38,16 @@ type Model struct {
 	ClickAdsMax int
 	// TouchesMax is how many clicks, and impressions, of a user and day are kept.
 	TouchesMax int
-	Purchases  map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
-	Credits    []Credited
-	Returns    map[command.PurchaseName]int64 // Pieces that came back, of purchases whose returns are not carried out.
-	Charges    []Charge
-	Reversals  map[ids.UUID]Reversed
-	Clicks     map[market.ClickCell]Clicks
-	Delays     map[uint16]Delay
-	Traffic    map[uint16][]command.Traffic // The hours that were learned.
+	// LinksMax is how many links from a user, and to a user, of a day are kept.
+	LinksMax  int
+	Purchases map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
+	Credits   []Credited
+	Returns   map[command.PurchaseName]int64 // Pieces that came back, of purchases whose returns are not carried out.
+	Charges   []Charge
+	Reversals map[ids.UUID]Reversed
+	Clicks    map[market.ClickCell]Clicks
+	Delays    map[uint16]Delay
+	Traffic   map[uint16][]command.Traffic // The hours that were learned.
 
 	PaceNumber uint64 // Of the last Pace.
 	Auctions   map[auctionCell]rollup.Auctions
@@ -55,10 +57,13 @@ type Model struct {
 	counted map[uint16]counted // The newest counted reports, by node.
 	unknown map[unknownDay]map[string]bool
 	touched []touched
-	seen    map[seenKey]bool
-	reports []report
-	adjusts map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
-	bids    uint32
+	// touchesFrom is the first day, by marketplace, of which touches may be stored.
+	touchesFrom map[uint16]int64
+	links       []linked // In the order in which they were made.
+	seen        map[seenKey]bool
+	reports     []report
+	adjusts     map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
+	bids        uint32
 }
 
 // Wallet is a wallet of the model.
@@ -148,7 +153,7 @@ func NewModel() *Model {
 		Notices: make(map[Noticed]string),
 		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
-		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
+		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool), touchesFrom: make(map[uint16]int64),
 		TouchesMax: shard.TouchesMax, Purchases: make(map[command.PurchaseName]*command.OpenCredit),
 		Returns: make(map[command.PurchaseName]int64), Reversals: make(map[ids.UUID]Reversed),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
@@ -307,6 +312,7 @@ func (m *Model) postPaid(marketplace uint16) bool {
 // Advance applies an Advance.
 func (m *Model) Advance(a *command.Advance) {
 	m.advanceTurn(modelTick)
+	m.purgeTouches()
 	for _, p := range a.Periods {
 		old := m.Periods[p.Marketplace]
 		now := command.Periods{

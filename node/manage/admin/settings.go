@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -57,6 +58,7 @@ type SettingsPatchBody struct {
 	AutoApproveAssets    *bool                 `json:"autoApproveAssets,omitempty" doc:"New assets need no review."`
 	AutoApproveCampaigns *bool                 `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Requests with a management key set the status themselves."`
 	LearnedQuality       *resource.Decimal     `json:"learnedQuality,omitempty" minimum:"0" maximum:"1" doc:"How much learned click rates decide which ads win: an ad's score is multiplied by (its click rate / that of an average ad at the same place) to this power, by a quarter at least and 4 at most. 0: not at all. It needs some thousand clicks to be useful; 0.6 to 1 is advised then. At most three decimals."`
+	TouchRetentionDays   *int64                `json:"touchRetentionDays,omitempty" minimum:"16" maximum:"90" doc:"For how many UTC days, the current one included, clicks and impressions are kept so that purchases can be credited to them: at least 2 days longer than the longest window of the rules in attribution. What is older is deleted within minutes."`
 	Attribution          *string               `json:"attribution,omitempty" enum:"standard,reference,long-click,amazon" doc:"The rules by which purchases are credited to clicks and impressions, from the next decision on. standard: 7 days for listings, 14 for sponsored brands, 30 for banners, and other products of the vendor (halo). reference: the same days, after clicks only except for banners, listings first, no halo. long-click: 14 days after a click, banners also 1 day after an impression, no halo. amazon: the last click or impression of 14 days, with halo."`
 	TrafficDates         []SettingsTrafficDate `json:"trafficDates,omitempty" maxItems:"200" doc:"Dates with unusual traffic, by which budgets are spread over the day, week and month. Replaces the list; an empty list removes them."`
 }
@@ -90,6 +92,7 @@ type Settings struct {
 	AutoApproveAssets    bool                  `json:"autoApproveAssets"`
 	AutoApproveCampaigns bool                  `json:"autoApproveCampaigns"`
 	LearnedQuality       resource.Decimal      `json:"learnedQuality" doc:"How much learned click rates decide which ads win, from 0 to 1."`
+	TouchRetentionDays   int                   `json:"touchRetentionDays" doc:"For how many UTC days clicks and impressions are kept; default 90."`
 	Attribution          string                `json:"attribution" enum:"standard,reference,long-click,amazon" doc:"The rules by which clicks and impressions are credited with purchases."`
 	TrafficDates         []SettingsTrafficDate `json:"trafficDates" doc:"Dates with unusual traffic."`
 	CreatedAt            resource.Time         `json:"createdAt"`
@@ -162,6 +165,9 @@ func (b *SettingsPatchBody) apply(m *market.Marketplace) error {
 	if b.Attribution != nil {
 		m.Attribution = attributionNamed(*b.Attribution)
 	}
+	if err := b.applyTouchDays(m); err != nil {
+		return err
+	}
 	b.learning().apply(m)
 	if b.ExternalDemand != nil {
 		return b.ExternalDemand.apply(&m.ExternalDemand)
@@ -215,8 +221,8 @@ func settingsAnswer(m *market.Marketplace) Settings {
 		ExternalDemand:  SettingsDemand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
 		BudgetCarryover: m.CarriesOver, AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
 		LearnedQuality: decimal(uint32(m.LearnedQualityMilli)), TrafficDates: trafficDatesOf(m),
-		Attribution: attributionNames[m.Attribution],
-		CreatedAt:   resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
+		Attribution: attributionNames[m.Attribution], TouchRetentionDays: store.TouchDays(m),
+		CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
 	}
 	if m.PostPaid {
 		s.BillingMode = "post"

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -22,4 +24,24 @@ func attributionNamed(name string) market.Attribution {
 		panic(fmt.Sprintf("the schema of the setting attribution allows %q, which names no rules", name))
 	}
 	return market.Attribution(i) // Below market.Attributions.
+}
+
+// applyTouchDays changes how long touches are kept, and checks that it is long enough for the rules. The default is stored
+// as 0, which groups of every level can read.
+func (b *SettingsPatchBody) applyTouchDays(m *market.Marketplace) error {
+	if b.TouchRetentionDays != nil {
+		m.TouchDays = uint8(*b.TouchRetentionDays) // At most 90.
+	}
+	if m.TouchDays == store.TouchDaysDefault {
+		m.TouchDays = 0
+	}
+	least := store.LeastTouchDays(m.Attribution)
+	if store.TouchDays(m) >= least || b.TouchRetentionDays == nil && b.Attribution == nil {
+		return nil
+	}
+	member, rule := "touchRetentionDays", fmt.Sprintf("must be at least %d with these rules of attribution", least)
+	if b.TouchRetentionDays == nil {
+		member, rule = "attribution", fmt.Sprintf("needs touchRetentionDays of at least %d", least)
+	}
+	return resource.Invalid(resource.At("value_error", rule, "body", member))
 }

@@ -146,6 +146,8 @@ type Op struct {
 	// Background is set for an operation that may take long: it waits for its turn, runs beside auctions, and has to call Step of
 	// the limits.Work of its context in its loops.
 	Background limits.Kind
+	// Personal says that the path names a person: the audit log has the path's template instead.
+	Personal bool
 }
 
 // The credentials of operations, by the names of the security schemes.
@@ -166,7 +168,11 @@ type VendorScope struct {
 const (
 	vendorScope = "vendorScope"
 	emptyText   = "emptyText"
+	personal    = "personal"
 )
+
+// IsPersonal reports whether the path of an operation names a person.
+func IsPersonal(op *huma.Operation) bool { return op.Metadata[personal] == true }
 
 // VendorScopeOf returns how an operation is bound to the vendor of a token, or nil when it accepts no tokens.
 func VendorScopeOf(op *huma.Operation) *VendorScope {
@@ -187,7 +193,7 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 		BodyReadTimeout: -1, // The listener has read the body already.
 		Security:        []map[string][]string{{cmp.Or(op.Key, ManagementKey): {}}},
 		Responses:       responses(api.OpenAPI().Components.Responses, status),
-		Metadata:        map[string]any{vendorScope: op.Vendor, emptyText: op.EmptyText},
+		Metadata:        map[string]any{vendorScope: op.Vendor, emptyText: op.EmptyText, personal: op.Personal},
 	}
 	if op.Method == http.MethodPost {
 		h.Parameters = []*huma.Param{idempotencyKey()}
