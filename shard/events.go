@@ -125,6 +125,9 @@ func (m *Machine) debit(c *campaign, k *bucket, l ledger.Line) command.EventResu
 	m.remember(k, &l.Key, result.Outcome, uint64(charged)) // Not negative.
 	l.Campaign, l.Wallet, l.Amount = c.Ordinal, c.Wallet, charged
 	m.journal(l)
+	if l.Kind == ledger.ClickCharge {
+		m.returnSpend(c, charged)
+	}
 	if charged > 0 {
 		m.markDirty(c)
 		m.markWalletDirty(c.wallet)

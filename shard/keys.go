@@ -67,7 +67,9 @@ const (
 	tableSoldCell       = 0x34 // campaign id, cell u32, product -> rollup.Counters of what was attributed.
 	tableAuctionCell    = 0x35 // campaign u32, cell u32 -> rollup.Auctions.
 	tableTally          = 0x36 // node u16 -> start and number of the last CountAuctions of the node.
-	tableEnd            = 0x37
+	tablePurchases      = 0x3e // marketplace u16, format u8, and for an ad product or campaign u32 -> learn.Purchases.
+	tableReturned       = 0x3f // campaign u32 -> market.Returned.
+	tableEnd            = 0x40
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }

@@ -107,12 +107,16 @@ type Machine struct {
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
-	touchesMax    int // TouchesMax; tests set a smaller one.
+	// purchaseAdsMax is PurchaseAdsMax; tests set a smaller one.
+	purchaseAdsMax int
+	touchesMax     int // TouchesMax; tests set a smaller one.
 
 	paced paced
 
-	clicks      clickRates
-	dirtyDelays []uint16 // Marketplaces.
+	clicks        clickRates
+	dirtyDelays   []uint16 // Marketplaces.
+	purchases     purchases
+	dirtyReturned []*campaign
 
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
@@ -158,6 +162,7 @@ type campaign struct {
 	wallet   *wallet
 	balances *market.Balances
 	pace     pace
+	returned returned
 	hash     uint64 // Hash of the stored budget record.
 	dirty    bool
 }
@@ -176,7 +181,7 @@ type wallet struct {
 // New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
 // group 0 carries nothing else. REQUIRES: Load is called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
-	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, touchesMax: TouchesMax}
+	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax}
 	m.reset()
 	return m
 }
@@ -204,6 +209,7 @@ func (m *Machine) reset() {
 	m.unknown = make(map[unknownDay]unknowns)
 	m.paced = paced{}
 	m.clicks, m.dirtyDelays = newClickRates(), nil
+	m.purchases, m.dirtyReturned = newPurchases(), nil
 	m.dirtyCampaigns, m.dirtyWallets, m.dirtyHolds = nil, nil, nil
 }
 

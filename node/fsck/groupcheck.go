@@ -29,7 +29,7 @@ const (
 	tableDay          = 0x30
 	tableTouch        = 0x31
 	tableCredit       = 0x33
-	tableLast         = 0x36
+	tableLast         = 0x3f
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.

@@ -39,6 +39,7 @@ type View struct {
 	bids          [][]BidRow
 	bidProducts   *bidProducts
 	clicks        *clickRates
+	purchases     *purchaseRates
 	details       [][]uint32
 	predicates    [][]uint32
 }
