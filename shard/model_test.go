@@ -37,6 +37,7 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
 		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax = unknownMax, clickAdsMax, touchesMax
+		g.Model.PurchaseAdsMax = purchaseAdsMax
 		single := openFew(t, shardtest.NewKV())
 		batched := openFew(t, shardtest.NewKV())
 		if newest {
@@ -88,15 +89,19 @@ const unknownMax = 2
 // clickAdsMax is ClickAdsMax in these tests.
 const clickAdsMax = 3
 
+// purchaseAdsMax is PurchaseAdsMax in these tests.
+const purchaseAdsMax = 2
+
 // touchesMax is TouchesMax in these tests.
 const touchesMax = 3
 
-// openFew is open with unknownMax, clickAdsMax and touchesMax.
+// openFew is open with unknownMax, clickAdsMax, purchaseAdsMax and touchesMax.
 func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)
 	r.Machine.LimitUnknownProducts(unknownMax)
 	r.Machine.LimitClickAds(clickAdsMax)
+	r.Machine.LimitPurchaseAds(purchaseAdsMax)
 	r.Machine.LimitTouches(touchesMax)
 	return r
 }

@@ -49,7 +49,7 @@ func (m *Machine) teachClick(c *campaign, r *command.EventRecord) {
 		return
 	}
 	day := m.tenant(c.Marketplace).periods.Day
-	for _, cell := range m.purchaseCells(c, string(r.Product)) {
+	for _, cell := range m.purchaseCells(c, r.Product) {
 		if cell != nil {
 			cell.Click(day)
 			m.markPurchases(cell)
@@ -70,10 +70,10 @@ func (m *Machine) teachCredit(c *campaign, all []command.Credit, at int) {
 	}
 	value := valueOf(x)
 	m.returnValue(c, value)
-	product := ""
+	var product []byte
 	if c.Format == market.Listing {
 		if stored, found := m.get(keyBid(nil, c.Ordinal, x.Bid)); found {
-			product = mustBid(stored).Target
+			product = []byte(mustBid(stored).Target)
 		}
 	}
 	day := m.tenant(c.Marketplace).periods.Day
@@ -101,13 +101,13 @@ func valueOf(x *command.Credit) money.Micros {
 
 // purchaseCells returns the cells that a click on an ad of a campaign teaches: that of the format, and that of the ad, which is
 // nil when the product is not known or the marketplace may have no more.
-func (m *Machine) purchaseCells(c *campaign, product string) (cells [2]*purchaseCell) {
+func (m *Machine) purchaseCells(c *campaign, product []byte) (cells [2]*purchaseCell) {
 	m.key = keyPurchases(m.key[:0], c.Marketplace, c.Format)
 	cells[0] = m.purchaseCell()
 	switch {
 	case c.Format != market.Listing:
 		m.key = appendU32(m.key, c.Ordinal)
-	case product == "":
+	case len(product) == 0:
 		return cells
 	default:
 		m.key = append(m.key, product...)

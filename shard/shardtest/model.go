@@ -36,11 +36,14 @@ type Model struct {
 	UnknownMax int
 	// ClickAdsMax is how many ads of a marketplace have their own click rate.
 	ClickAdsMax int
+	// PurchaseAdsMax is how many ads of a marketplace have their own purchase rate.
+	PurchaseAdsMax int
 	// TouchesMax is how many clicks, and impressions, of a user and day are kept.
 	TouchesMax int
 	Purchases  map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
 	Credits    []Credited
 	Clicks     map[market.ClickCell]Clicks
+	Bought     map[market.PurchaseCell]Bought
 	Delays     map[uint16]Delay
 	Traffic    map[uint16][]command.Traffic // The hours that were learned.
 
@@ -79,6 +82,7 @@ type Campaign struct {
 	Carried                           Carried
 	Bids                              []*market.Bid // Deleted bids included.
 	First                             uint32
+	Returned                          market.Returned
 }
 
 // Counted is one event that was counted.
@@ -145,6 +149,7 @@ func NewModel() *Model {
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
 		TouchesMax: shard.TouchesMax, Purchases: make(map[command.PurchaseName]*command.OpenCredit),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
+		PurchaseAdsMax: shard.PurchaseAdsMax, Bought: make(map[market.PurchaseCell]Bought),
 		Traffic:  make(map[uint16][]command.Traffic),
 		Auctions: make(map[auctionCell]rollup.Auctions), tallies: make(map[applied]bool),
 	}
@@ -245,7 +250,12 @@ func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) co
 		return command.EventResult{Outcome: command.AlreadyCharged}
 	}
 	m.seen[id] = true
-	return m.debit(c, r.Price, r.ChargeKey, charged)
+	result := m.debit(c, r.Price, r.ChargeKey, charged)
+	if clicked && m.Level >= command.LevelReturns && charged.Sign() > 0 && c.HasReturn() {
+		c.Returned.Clicks++
+		c.Returned.Spend += result.Charged
+	}
+	return result
 }
 
 // debit charges a price, as far as budget and wallet go, and sets charged to the amount.
@@ -301,6 +311,7 @@ func (m *Model) Advance(a *command.Advance) {
 		}
 		m.Periods[p.Marketplace] = now
 		m.decay(p.Marketplace, now.Day-old.Day)
+		m.ageBought(p.Marketplace, now.Day-old.Day)
 		for _, c := range m.Campaigns {
 			if n := number(now, c.Period); c.Marketplace == p.Marketplace && n > c.PeriodNumber {
 				c.PeriodNumber = n
