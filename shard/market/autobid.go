@@ -43,12 +43,12 @@ func (c *Campaign) HasBase() bool { return c.HasReturn() && c.Format == Listing 
 // base returns the base bid on a product for a campaign with a target return: at most the amount, and at least 1 micro.
 // Without a price, and before anything was bought, it is the amount.
 func (m *Market) base(product uint32, amount money.Micros, target uint32) money.Micros {
-	bought := m.bought.sums[PurchasesOf(product)]
+	bought := m.purchases.ads[product]
 	worth := bought.Worth(m.autobids.price(product))
 	if worth == 0 || target == 0 {
 		return amount
 	}
-	prior := m.purchases.prior(m.products.at(product).Marketplace, Listing)
+	prior := m.purchases.prior(m.products.at(product).Marketplace)
 	return min(amount, max(1, pacing.ReturnBid(bought.Rate(&prior), worth, amount, target)))
 }
 

@@ -218,7 +218,7 @@ func (m *Market) putClickPart(p clickPart, counts learn.Counts) {
 		sum.Clicks += counts.Clicks - old.Clicks
 	}
 	if p.level == ClickAd {
-		changeAd(&m.clicks.ads, p.ad, replace)
+		m.addToAd(p.ad, replace)
 		return
 	}
 	sums := m.clickCounts.markets[p.marketplace]
@@ -234,12 +234,12 @@ func (m *Market) putClickPart(p clickPart, counts learn.Counts) {
 	sums.predict(m.clickPriors(p.marketplace), p.format)
 }
 
-// changeAd changes the counts of an ad by replace. It makes the table, or a larger one, when that is needed.
-func changeAd(table *atomic.Pointer[adTable], ad AdKey, replace func(*learn.Counts)) {
-	t := table.Load()
+// addToAd changes the counts of an ad by replace.
+func (m *Market) addToAd(ad AdKey, replace func(*learn.Counts)) {
+	t := m.clicks.ads.Load()
 	if t == nil {
 		t = &adTable{entries: make([]adEntry, adTableMin)}
-		table.Store(t)
+		m.clicks.ads.Store(t)
 	}
 	var counts learn.Counts
 	if e := t.find(ad); e != nil {
@@ -254,7 +254,7 @@ func changeAd(table *atomic.Pointer[adTable], ad AdKey, replace func(*learn.Coun
 	}
 	if 2*(t.used+1) > len(t.entries) {
 		t = t.grown()
-		table.Store(t)
+		m.clicks.ads.Store(t)
 	}
 	t.add(ad, counts)
 }

@@ -28,7 +28,6 @@ import (
 type Market struct {
 	view      atomic.Pointer[View]
 	clicks    clickRates
-	purchases purchaseRates
 	byBid     bidProducts
 	learned   learned
 	exposures atomic.Pointer[exposureCounts] // Nil before the first exposure.
@@ -75,7 +74,7 @@ type Market struct {
 	brands        rows[uint32] // By product: the row of its brand, 0 for none. It ends at the last product with a brand.
 	bids          bidArena
 	clickCounts   clickCounts
-	bought        boughtCounts
+	purchases     purchases
 	usage         usage
 	details       wordArena
 	predicates    wordArena
@@ -107,7 +106,7 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 	m.categories.table = newTable(bucketsMin)
 	m.locations.byKey = map[string]uint32{}
 	m.clickCounts = clickCounts{parts: map[clickPart]learn.Counts{}, markets: map[uint16]*clickSums{}}
-	m.bought = boughtCounts{parts: map[boughtPart]learn.Bought{}, sums: map[AdKey]learn.Bought{}, formats: map[formatOf]learn.Bought{}}
+	m.purchases.init()
 	m.learned.returned = map[returnedOf]Returned{}
 	m.learned.delays, m.learned.expected = map[delayOf]learn.Delay{}, map[expectedOf]pacing.Weights{}
 	m.campaigns.add() // Row 0 means no campaign.
@@ -217,7 +216,6 @@ func (m *Market) build() *View {
 		bids:          m.bids.chunks,
 		bidProducts:   &m.byBid,
 		clicks:        &m.clicks,
-		purchases:     &m.purchases,
 		terms:         m.campaignTerms.freeze(),
 		vendorIDs:     m.vendorIDs,
 		segments:      m.segments.freeze(),

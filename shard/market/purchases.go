@@ -1,8 +1,6 @@
 package market
 
 import (
-	"sync/atomic"
-
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 )
@@ -20,110 +18,74 @@ type PurchaseCell struct {
 // IsFormat reports whether the cell is of all ads of its format.
 func (c *PurchaseCell) IsFormat() bool { return c.Product == "" && c.Campaign == 0 }
 
-// purchaseRates are the learned purchase rates as auctions read them, without a lock, in the way of clickRates.
-type purchaseRates struct {
-	formats atomic.Pointer[[][AdFormats]uint32] // By ordinal of the marketplace: predictions in units of 1/2^32; 0: none.
-	ads     atomic.Pointer[adTable]             // Of clicks and purchases. Nil before the first ad.
-}
-
-// PurchasesOf names the product of a row where purchase rates are looked up.
-func PurchasesOf(row uint32) AdKey { return ProductAd(row, 0) }
-
-// PurchasesOfCampaign names a campaign of another format than Listing.
-func PurchasesOfCampaign(g ids.Group, ordinal uint32) AdKey {
-	return BidAd(uint64(g)<<32|uint64(ordinal), 0)
-}
-
-// PurchaseRate returns the expected number of purchases of a click on an ad, in units of 1/2^32, from learn.RateMin to
-// learn.RateMax.
-func (v *View) PurchaseRate(marketplace uint16, format AdFormat, ad AdKey) uint32 {
-	prior := v.purchases.prior(marketplace, format)
-	t := v.purchases.ads.Load()
-	if t == nil {
-		return prior.Rate
-	}
-	e := t.find(ad)
-	if e == nil {
-		return prior.Rate
-	}
-	return e.counts().Predict(&prior)
-}
-
-// prior returns the prediction for an average ad of a format.
-func (p *purchaseRates) prior(marketplace uint16, format AdFormat) learn.Prior {
-	all := p.formats.Load()
-	if all == nil || int(marketplace) >= len(*all) || (*all)[marketplace][format] == 0 {
-		return learn.NewPrior(learn.PriorPurchase)
-	}
-	return learn.NewPrior((*all)[marketplace][format])
-}
-
-// boughtCounts is what the groups have published of purchases, and its sums over the groups.
+// purchases are what the groups have published of the purchases after clicks on listings, and the sums over the groups.
+// Base bids follow from them (autobid.go); auctions do not read them. Those of other formats are not kept, because their
+// bids have no base bid.
 //
 // LOCKS: the market's lock guards it.
-type boughtCounts struct {
-	parts   map[boughtPart]learn.Bought // BOUND: package shard bounds the ads of a group and marketplace.
-	sums    map[AdKey]learn.Bought
-	formats map[formatOf]learn.Bought
+type purchases struct {
+	parts   map[purchasePart]learn.Bought // BOUND: package shard bounds the ads of a group and marketplace.
+	ads     map[uint32]learn.Bought       // By row of the product.
+	formats map[uint16]learn.Bought       // By marketplace.
 }
 
-// boughtPart names what one group has published of one cell. ad is 0 for that of a format.
-type boughtPart struct {
-	group ids.Group
-	formatOf
-	ad AdKey
-}
-
-type formatOf struct {
+// purchasePart names what one group has published of a product, or with the row noRow of all listings.
+type purchasePart struct {
+	group       ids.Group
 	marketplace uint16
-	format      AdFormat
+	row         uint32
 }
 
-// PutPurchases replaces what a group has counted of a cell. Zero removes it. Base bids of the product change with the
-// next Publish, or those of the marketplace when the cell is of the listing format.
+const noRow = ^uint32(0)
+
+func (p *purchases) init() {
+	p.parts, p.ads, p.formats = map[purchasePart]learn.Bought{}, map[uint32]learn.Bought{}, map[uint16]learn.Bought{}
+}
+
+// prior returns what is expected of a product of which nothing is known.
+func (p *purchases) prior(marketplace uint16) learn.Prior {
+	top, all := learn.NewPrior(learn.PriorPurchase), p.formats[marketplace]
+	return learn.NewPrior(all.Rate(&top))
+}
+
+// PutPurchases replaces what a group has counted of a cell. Zero removes it. The base bids on the product, or of the
+// marketplace when the cell is of a format, change with the next Publish.
 func (m *Market) PutPurchases(g ids.Group, c *PurchaseCell, b learn.Bought) {
+	if c.Format != Listing {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	p := boughtPart{group: g, formatOf: formatOf{c.Marketplace, c.Format}}
-	switch {
-	case c.IsFormat():
-	case c.Format == Listing:
-		p.ad = PurchasesOf(m.product(c.Marketplace, c.Product))
-	default:
-		p.ad = PurchasesOfCampaign(g, c.Campaign)
+	p := purchasePart{g, c.Marketplace, noRow}
+	if !c.IsFormat() {
+		p.row = m.product(c.Marketplace, c.Product)
 	}
-	m.putBought(p, b)
+	m.putPurchases(p, b)
 }
 
-func (m *Market) putBought(p boughtPart, b learn.Bought) {
-	old := m.bought.parts[p]
+func (m *Market) putPurchases(p purchasePart, b learn.Bought) {
+	old := m.purchases.parts[p]
 	if old == b {
 		return
 	}
 	if b == (learn.Bought{}) {
-		delete(m.bought.parts, p)
+		delete(m.purchases.parts, p)
 	} else {
-		m.bought.parts[p] = b
+		m.purchases.parts[p] = b
 	}
-	if p.ad == 0 {
-		m.bought.formats[p.formatOf] = exchange(m.bought.formats[p.formatOf], old, b)
-		m.predictPurchases(p.formatOf)
-		if p.format == Listing {
-			m.renewBases(p.marketplace)
-		}
+	if p.row == noRow {
+		m.purchases.formats[p.marketplace] = exchange(m.purchases.formats[p.marketplace], old, b)
+		m.renewBases(p.marketplace)
 		return
 	}
-	sum := exchange(m.bought.sums[p.ad], old, b)
+	sum := exchange(m.purchases.ads[p.row], old, b)
 	if sum == (learn.Bought{}) {
-		delete(m.bought.sums, p.ad)
+		delete(m.purchases.ads, p.row)
 	} else {
-		m.bought.sums[p.ad] = sum
+		m.purchases.ads[p.row] = sum
 	}
-	changeAd(&m.purchases.ads, p.ad, func(x *learn.Counts) { *x = learn.Counts{Impressions: sum.Clicks, Clicks: sum.Purchases} })
-	if p.format == Listing {
-		m.renewBase(uint32(p.ad>>8) - 1) // The row of the product; see ProductAd.
-	}
+	m.renewBase(p.row)
 }
 
 // exchange returns a sum with one part replaced. Unsigned sums are right whatever the difference.
@@ -133,28 +95,11 @@ func exchange(sum, old, b learn.Bought) learn.Bought {
 	}
 }
 
-// predictPurchases stores the prediction of a format. The list is copied, because auctions read it; it changes once a day.
-func (m *Market) predictPurchases(of formatOf) {
-	var all [][AdFormats]uint32
-	if known := m.purchases.formats.Load(); known != nil {
-		all = *known
-	}
-	next := make([][AdFormats]uint32, max(len(all), int(of.marketplace)+1))
-	copy(next, all)
-	top, sum := learn.NewPrior(learn.PriorPurchase), m.bought.formats[of]
-	next[of.marketplace][of.format] = sum.Rate(&top)
-	m.purchases.formats.Store(&next)
-}
-
 // dropPurchases removes what a group has published.
 func (m *Market) dropPurchases(g ids.Group) {
-	var parts []boughtPart
-	for p := range m.bought.parts { // order: each part is subtracted from its sum.
+	for p := range m.purchases.parts { // order: the parts are subtracted from sums.
 		if p.group == g {
-			parts = append(parts, p)
+			m.putPurchases(p, learn.Bought{})
 		}
-	}
-	for _, p := range parts {
-		m.putBought(p, learn.Bought{})
 	}
 }

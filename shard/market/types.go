@@ -276,8 +276,8 @@ type Feed interface {
 	PutClickRate(g ids.Group, c *ClickCell, counts learn.Counts)
 	// PutClickDelay replaces what a group has learned of the delay of a marketplace's clicks.
 	PutClickDelay(g ids.Group, marketplace uint16, d learn.Delay)
-	// PutPurchases replaces what a group has counted of the purchases of a cell; zero removes it. Auctions read the sums of
-	// all groups at once, and base bids that follow from them after Publish.
+	// PutPurchases replaces what a group has counted of the purchases of a cell; zero removes it. Base bids follow from the
+	// sums of all groups.
 	PutPurchases(g ids.Group, c *PurchaseCell, b learn.Bought)
 	// PutReturned replaces what a campaign with a target return has paid and sold.
 	PutReturned(g ids.Group, campaign uint32, r Returned)

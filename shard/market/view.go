@@ -39,7 +39,6 @@ type View struct {
 	bids          [][]BidRow
 	bidProducts   *bidProducts
 	clicks        *clickRates
-	purchases     *purchaseRates
 	details       [][]uint32
 	predicates    [][]uint32
 }
