@@ -121,6 +121,7 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 			continue
 		}
 		served := c.served.Wins > 0
+		l.follow(c, ordinal, now)
 		c.tick(now, of, l.curveOf(c, of))
 		if c.decision.Word != pacing.Open {
 			paced++
@@ -131,6 +132,18 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 	}
 	l.p.stats.paced(l.group, paced)
 	return changes
+}
+
+// follow lets the target return of a campaign see what was paid and sold.
+func (l *leader) follow(c *controlled, ordinal uint32, now time.Time) {
+	if c.target == 0 || l.p.groups.Level(l.group) < command.LevelReturns {
+		c.returns = pacing.Returns{}
+		return
+	}
+	x := l.p.c.Market.Returned(l.group, ordinal)
+	c.returns.Follow(now.UnixMilli(), &pacing.Totals{
+		Clicks: x.Clicks, Purchases: x.Purchases, Spend: x.Spend, Value: x.Value, TargetMilli: c.target,
+	}, l.p.c.Params)
 }
 
 // curveOf returns the curve that the plan of a campaign follows.
@@ -203,6 +216,9 @@ func (k *kinds) calendar(marketplace uint16) *calendar {
 // tick lets one campaign decide with what it has served.
 func (c *controlled) tick(now time.Time, of *kind, curve *pacing.Curve) {
 	plan := of.calendar.plan(&c.settings, now.UnixMilli())
+	if c.target != 0 {
+		plan.Ceiling = c.returns.Ceiling()
+	}
 	s := c.served
 	c.served = pacing.Served{}
 	if s.Wins > 0 {
@@ -225,7 +241,7 @@ func (l *leader) propose(ctx context.Context, now time.Time, changes []change, c
 	for _, x := range changes {
 		c := &l.steered.campaigns[x.ordinal-1]
 		pace.Campaigns = append(pace.Campaigns, command.Paced{
-			Campaign: x.ordinal, Word: c.decision.Word, Hold: c.decision.Hold, Status: c.decision.Status, Memory: c.state.Memory(),
+			Campaign: x.ordinal, Word: c.decision.Word, Hold: c.decision.Hold, Status: c.decision.Status, Memory: c.memory(),
 		})
 	}
 	ctx, cancel := context.WithTimeout(ctx, proposeTimeout)
