@@ -87,7 +87,7 @@ func (l *leader) resign() {
 		l.totals.resign()
 		l.p.campaigns.forget(l.group)
 		l.leads, l.steered, l.curves, l.auctions = false, steered{}, curves{}, nil
-		l.p.stats.paced(l.group, 0)
+		l.p.stats.paced(l.group, steeredCount{})
 		l.p.c.Log.Info("pacing_stopped", slog.Int("group", int(l.group)))
 	}
 }
@@ -104,14 +104,12 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 		l.auctions[key] += n
 	}
 	l.turn++
-	kinds, paced := l.kinds(now, traffic), 0
+	kinds, counted := l.kinds(now, traffic), steeredCount{}
 	var of *kind // That of the campaign before: most have the same one.
 	for i := range l.steered.campaigns {
 		c, ordinal := &l.steered.campaigns[i], uint32(i+1) // Ordinals have 32 bits.
 		if c.idle() && (ordinal+l.turn)%idleTurns != 0 {
-			if c.decision.Word != pacing.Open {
-				paced++
-			}
+			counted.count(&c.decision)
 			continue
 		}
 		if key := (kindKey{trafficKey{c.marketplace, c.format}, c.charge == market.CPM}); of == nil || of.key != key {
@@ -123,14 +121,12 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 		served := c.served.Wins > 0
 		l.follow(c, ordinal, now)
 		c.tick(now, of, l.curveOf(c, of))
-		if c.decision.Word != pacing.Open {
-			paced++
-		}
+		counted.count(&c.decision)
 		if size := c.changeOf(); size > 0 || c.due(ordinal, now) || l.p.everyChange && served {
 			changes = append(changes, change{ordinal, size})
 		}
 	}
-	l.p.stats.paced(l.group, paced)
+	l.p.stats.paced(l.group, counted)
 	return changes
 }
 

@@ -173,6 +173,9 @@ func TestBidsFollowTheTargetReturn(t *testing.T) {
 	if got := s.status(); got != pacing.LimitedByReturn {
 		t.Errorf("the status is %v", got)
 	}
+	if got := s.pacer.Stats().ByReturn; got != 1 {
+		t.Errorf("%d campaigns are counted as limited by their return", got)
+	}
 	s.pacer.leader(1).resign()
 	for range 2 * idleTurns {
 		s.pacer.leader(1).tick(t.Context())
