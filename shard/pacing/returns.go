@@ -49,6 +49,11 @@ func (r *Returns) Update(now int64, o Return, p *Params) {
 		r.spend += due
 	}
 	price := max(amount(o.ClickPrice), 1)
+	if r.spend+r.pending[0]+r.pending[1]+r.pending[2] < price {
+		// Bids that win nothing learn nothing, so they rise until they win again.
+		r.log = clamp(r.log*decay(dt/p.ReturnLoopMax), math.Log(p.ReturnMin), 0)
+		return
+	}
 	wanted := r.value * 1000 / float64(o.TargetMilli)
 	step := clamp(math.Log((wanted+price)/(r.spend+price)), -p.StepMax, p.StepMax)
 	r.log = clamp(r.log+step*min(dt/tau, 1), math.Log(p.ReturnMin), 0)
