@@ -70,24 +70,24 @@ func TestMeasure(t *testing.T) {
 		name string
 		most int
 	}{{"all", math.MaxInt}, {"below 560 clicks", 560}, {"560 to 2,800", 2_800}, {"more", math.MaxInt}}
-	for row := range BidsMax + 1 {
-		{
-			bids, sure := Bids(min(row, int(Steered))), row == BidsMax
-			var all []Result
-			for seed := range *seeds {
-				c := Default()
-				c.Seed, c.Bids, c.Sure = uint64(seed+1), bids, sure
-				all = append(all, Run(&c)...)
+	for _, row := range []struct {
+		bids Bids
+		sure bool
+	}{{Steered, false}, {LearnedBase, false}, {PriorBase, false}, {FullBids, false}, {Steered, true}} {
+		var all []Result
+		for seed := range *seeds {
+			c := Default()
+			c.Seed, c.Bids, c.Sure = uint64(seed+1), row.bids, row.sure
+			all = append(all, Run(&c)...)
+		}
+		least := 0
+		for i, size := range sizes {
+			s := Summarise(all, func(r *Result) bool { return r.Clicks >= least && r.Clicks < size.most })
+			if i > 0 {
+				least = size.most
 			}
-			least := 0
-			for i, size := range sizes {
-				s := Summarise(all, func(r *Result) bool { return r.Clicks >= least && r.Clicks < size.most })
-				if i > 0 {
-					least = size.most
-				}
-				fmt.Printf("| %v | %v | %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.0f |\n", bids, sure, size.name, s.Campaigns, s.Kept, s.KeptValue,
-					s.Within, s.WithinValue, s.Return, s.Value)
-			}
+			fmt.Printf("| %v | %v | %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.0f |\n", row.bids, row.sure, size.name, s.Campaigns, s.Kept, s.KeptValue,
+				s.Within, s.WithinValue, s.Return, s.Value)
 		}
 	}
 }
