@@ -76,7 +76,7 @@ func TestWhatIsNewIsSettled(t *testing.T) {
 // Day by day gives the same as at once, and at last nothing is left.
 func TestPurchasesDecayInSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
-	for range 100 {
+	for range 5 {
 		start := Purchases{Bought: Bought{random.Uint64N(1 << 40), random.Uint64N(1 << 40), random.Uint64N(ValueMax)}, Pending: random.Uint64N(1 << 40)}
 		steps := start
 		for day := uint32(0); day <= 1_500; day++ {

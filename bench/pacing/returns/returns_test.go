@@ -32,6 +32,9 @@ func TestRunDependsOnItsConfigurationOnly(t *testing.T) {
 
 // Of the campaigns that sell something, more keep their target when they are steered than with full bids.
 func TestSteeringKeepsTargets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	full, steered := small(FullBids), small(Steered)
 	full.Sure, steered.Sure = true, true
 	before, after := Summarise(Run(&full), nil), Summarise(Run(&steered), nil)
