@@ -45,7 +45,7 @@ func newPurchases() purchases {
 
 // teachClick learns that an ad was clicked, from an event that teach learns from.
 func (m *Machine) teachClick(c *campaign, r *command.EventRecord) {
-	if m.state.level < command.LevelReturns {
+	if m.state.level < command.LevelTargetReturn {
 		return
 	}
 	day := m.tenant(c.Marketplace).periods.Day
@@ -60,7 +60,7 @@ func (m *Machine) teachClick(c *campaign, r *command.EventRecord) {
 // teachCredit learns from an item that was credited to a campaign, the one at a position of a command. A further item of
 // the same purchase and bid is no further purchase.
 func (m *Machine) teachCredit(c *campaign, all []command.Credit, at int) {
-	if m.state.level < command.LevelReturns {
+	if m.state.level < command.LevelTargetReturn {
 		return
 	}
 	x := &all[at]

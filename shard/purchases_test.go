@@ -113,7 +113,7 @@ func TestCreditsTeachPurchases(t *testing.T) {
 	}
 }
 
-// Below LevelReturns nothing is learned and nothing summed, by all replicas alike.
+// Below LevelTargetReturn nothing is learned and nothing summed, by all replicas alike.
 func TestNoPurchasesAreLearnedBelowTheirLevel(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelAttribution}))
@@ -125,7 +125,7 @@ func TestNoPurchasesAreLearnedBelowTheirLevel(t *testing.T) {
 	credits(r, credit(9, 0, 1, 1, 1_000))
 	expect(t, "learned", boughtText(r, 20_000), "")
 	expect(t, "paid and sold", r.Queries().Returned(1), market.Returned{})
-	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelReturns}))
+	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelTargetReturn}))
 	report(t, r, benchNow, shown(event.Click, 2, 1, "p1"))
 	expect(t, "paid at the level", r.Queries().Returned(1), market.Returned{Clicks: 1, Spend: 100})
 }

@@ -11,7 +11,7 @@ import (
 
 // A campaign with a target return is steered by what it has paid for clicks and what was sold (package pacing). Both are
 // sums that only grow, so that a controller which misses an update has missed nothing, and a new leader knows from its
-// memory what is new. They are counted from LevelReturns on, while the campaign has a target, and stay when it has none.
+// memory what is new. They are counted from LevelTargetReturn on, while the campaign has a target, and stay when it has none.
 type returned struct {
 	market.Returned
 	hash  uint64 // Hash of the stored record; 0 when there is none.
@@ -20,7 +20,7 @@ type returned struct {
 
 // returnSpend counts a click that was charged.
 func (m *Machine) returnSpend(c *campaign, charged money.Micros) {
-	if m.state.level < command.LevelReturns || charged == 0 || !c.HasReturn() {
+	if m.state.level < command.LevelTargetReturn || charged == 0 || !c.HasReturn() {
 		return
 	}
 	c.returned.Clicks++

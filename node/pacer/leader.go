@@ -132,7 +132,7 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 
 // follow lets the target return of a campaign see what was paid and sold.
 func (l *leader) follow(c *controlled, ordinal uint32, now time.Time) {
-	if c.target == 0 || l.p.groups.Level(l.group) < command.LevelReturns {
+	if c.target == 0 || l.p.groups.Level(l.group) < command.LevelTargetReturn {
 		c.returns = pacing.Returns{}
 		return
 	}

@@ -37,13 +37,13 @@ const (
 	LevelReports
 	// LevelAttribution stores touches, credits purchases to them, and charges what is paid by purchases.
 	LevelAttribution
-	// LevelReturns learns the purchases after clicks from what is credited, and sums what campaigns with a target return have
+	// LevelTargetReturn learns the purchases after clicks from what is credited, and sums what campaigns with a target return have
 	// paid and sold, by which they are steered.
-	LevelReturns
+	LevelTargetReturn
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelReturns
+const LevelNewest = LevelTargetReturn
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

@@ -81,7 +81,7 @@ var (
 		optional(18, "skip", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Skip }),
 		optional(19, "multiplier", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Multiplier }),
 		optional(20, "wins", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Wins }),
-		optional(21, "return", value(returnMemories), func(m *pacing.Memory) *pacing.ReturnMemory { return &m.Return }).since(LevelReturns),
+		optional(21, "return", value(returnMemories), func(m *pacing.Memory) *pacing.ReturnMemory { return &m.Return }).since(LevelTargetReturn),
 	)
 	returnMemories = newTable("memory of a target return",
 		optional(0, "at", millis, func(m *pacing.ReturnMemory) *int64 { return &m.AtMillis }),

@@ -65,7 +65,7 @@ func (m *Model) boughtCells(c *Campaign, product string) (cells []market.Purchas
 
 // clicked learns from a click.
 func (m *Model) clicked(c *Campaign, product string) {
-	if m.Level < command.LevelReturns {
+	if m.Level < command.LevelTargetReturn {
 		return
 	}
 	for _, cell := range m.boughtCells(c, product) {
@@ -77,7 +77,7 @@ func (m *Model) clicked(c *Campaign, product string) {
 
 // sold learns from a credited item.
 func (m *Model) sold(c *Campaign, all []command.Credit, at int) {
-	if m.Level < command.LevelReturns {
+	if m.Level < command.LevelTargetReturn {
 		return
 	}
 	x, first, product := all[at], true, ""

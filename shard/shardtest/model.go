@@ -251,7 +251,7 @@ func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) co
 	}
 	m.seen[id] = true
 	result := m.debit(c, r.Price, r.ChargeKey, charged)
-	if clicked && m.Level >= command.LevelReturns && charged.Sign() > 0 && c.HasReturn() {
+	if clicked && m.Level >= command.LevelTargetReturn && charged.Sign() > 0 && c.HasReturn() {
 		c.Returned.Clicks++
 		c.Returned.Spend += result.Charged
 	}
