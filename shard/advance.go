@@ -39,6 +39,7 @@ func (m *Machine) roll(p command.Periods) {
 	}
 	if newDay {
 		m.rollClickRates(p.Marketplace)
+		m.rollPurchases(p.Marketplace)
 	}
 	for _, c := range m.campaigns {
 		if c.Marketplace == p.Marketplace {

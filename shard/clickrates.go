@@ -50,6 +50,7 @@ func (m *Machine) teach(c *campaign, r *command.EventRecord) {
 	switch r.Kind {
 	case event.Click:
 		m.teachDelay(c.Marketplace, r.AgeSeconds)
+		m.teachClick(c, r)
 	case event.Impression:
 	default:
 		return

@@ -102,6 +102,7 @@ func (m *Machine) applyCredits(x *command.ApplyCredits) command.Result {
 		m.addToDay(dayID{tableCredit, dayOf(c.Purchase.OpenedMillis)}, m.hashOf(key, value))
 		m.countCredit(to, c, charged)
 		m.recordConversion(to, c)
+		m.teachCredit(to, x.Credits, i)
 	}
 	return command.Result{}
 }

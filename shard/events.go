@@ -132,6 +132,9 @@ func (m *Machine) debit(c *campaign, k *bucket, l ledger.Line, in countedIn) com
 	m.rememberCharge(k, &l.Key, &result, in)
 	l.Campaign, l.Wallet, l.Amount = c.Ordinal, c.Wallet, charged
 	m.journal(l)
+	if l.Kind == ledger.ClickCharge {
+		m.returnSpend(c, charged)
+	}
 	if charged > 0 {
 		m.markDirty(c)
 		m.markWalletDirty(c.wallet)

@@ -8,6 +8,9 @@ import (
 // LimitUnknownProducts replaces UnknownProductsMax, so that a few products reach it.
 func (m *Machine) LimitUnknownProducts(n int) { m.unknownMax = n }
 
+// LimitPurchaseAds replaces PurchaseAdsMax, so that a few ads reach it.
+func (m *Machine) LimitPurchaseAds(n int) { m.purchaseAdsMax = n }
+
 // LimitClickAds replaces ClickAdsMax, so that a few ads reach it.
 func (m *Machine) LimitClickAds(n int) { m.clickAdsMax = n }
 

@@ -12,7 +12,7 @@ import (
 // formatVersion is the version of the stored form of the state.
 const formatVersion = 1
 
-// EndBatch publishes the balances, click rates and delays that a batch of commands has changed. It reports whether Flush may
+// EndBatch publishes the balances and what was learned that a batch of commands has changed. It reports whether Flush may
 // be deferred to a later batch: the commands were Events, of which auctions then know everything.
 func (m *Machine) EndBatch() (deferrable bool) {
 	for _, w := range m.dirtyWallets {
@@ -20,6 +20,8 @@ func (m *Machine) EndBatch() (deferrable bool) {
 	}
 	m.publishClickRates()
 	m.publishDelays()
+	m.publishPurchases()
+	m.publishReturned()
 	return !m.managed
 }
 
@@ -48,6 +50,8 @@ func (m *Machine) Flush(b Batch) {
 	m.flushCells()
 	m.flushClickRates()
 	m.flushDelays()
+	m.flushPurchases()
+	m.flushReturned()
 	m.key = append(m.key[:0], tableState)
 	m.value = appendState(m.value[:0], &m.state)
 	m.stateHash = m.replace(m.key, m.value, m.stateHash)

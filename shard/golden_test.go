@@ -244,5 +244,10 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { // Few.
 		add(cmd)
 	}
+	if level >= command.LevelTargetReturn {
+		for _, cmd := range returnCommands(g.Model.Now, uint32(len(g.Model.Campaigns)+5), g.Model.PaceNumber+1) { // Few.
+			add(cmd)
+		}
+	}
 	return log
 }

@@ -73,7 +73,9 @@ const (
 	tableLink           = 0x3a // day u32, marketplace u16, user u64 -> users that were linked to the user on the day: user u64, millisecond of the day u32 each.
 	tableLinkedTo       = 0x3b // day u32, marketplace u16, user u64 -> users to which the user was linked on the day, as in tableLink.
 	tableTouchesFrom    = 0x3c // marketplace u16 -> day u32 before which the marketplace has no touches any more.
-	tableEnd            = 0x3d
+	tablePurchases      = 0x3e // marketplace u16, format u8, and for an ad product or campaign u32 -> learn.Purchases.
+	tableReturned       = 0x3f // campaign u32 -> market.Returned.
+	tableEnd            = 0x40
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }

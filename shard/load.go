@@ -118,7 +118,7 @@ var errKey = errors.New("malformed key")
 var keyLens = [tableEnd]int{
 	tableState: 1, tablePeriods: 3, tableMarketplace: 3, tableSecrets: 1, tableWallet: 17, tableAdjust: 21,
 	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
-	tableAttempt: 9, tablePace: 5, tablePaced: 1, tableClickDelay: 3, tableTraffic: 3,
+	tableAttempt: 9, tablePace: 5, tablePaced: 1, tableClickDelay: 3, tableTraffic: 3, tableReturned: 5,
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
 	tableAuctionCell: 9, tableTally: 3,
 	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
@@ -231,6 +231,10 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return err
 	case tableClickRate:
 		return l.loadClickRate(key, value, hash)
+	case tablePurchases:
+		return l.loadPurchases(key, value, hash)
+	case tableReturned:
+		return m.loadReturned(binary.BigEndian.Uint32(rest), value, hash)
 	case tableClickDelay:
 		return m.loadDelay(binary.BigEndian.Uint16(rest), value, hash)
 	case tableTraffic:

@@ -46,6 +46,7 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
 		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax, g.Model.LinksMax = unknownMax, clickAdsMax, touchesMax, linksMax
+		g.Model.PurchaseAdsMax = purchaseAdsMax
 		single := openFew(t, shardtest.NewKV())
 		batched := openFew(t, shardtest.NewKV())
 		if newest {
@@ -97,18 +98,22 @@ const unknownMax = 2
 // clickAdsMax is ClickAdsMax in these tests.
 const clickAdsMax = 3
 
+// purchaseAdsMax is PurchaseAdsMax in these tests.
+const purchaseAdsMax = 2
+
 // touchesMax is TouchesMax in these tests.
 const touchesMax = 3
 
 // linksMax is LinksMax in these tests.
 const linksMax = 2
 
-// openFew is open with unknownMax, clickAdsMax, touchesMax and linksMax.
+// openFew is open with unknownMax, clickAdsMax, purchaseAdsMax, touchesMax and linksMax.
 func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)
 	r.Machine.LimitUnknownProducts(unknownMax)
 	r.Machine.LimitClickAds(clickAdsMax)
+	r.Machine.LimitPurchaseAds(purchaseAdsMax)
 	r.Machine.LimitTouches(touchesMax)
 	r.Machine.LimitLinks(linksMax)
 	return r

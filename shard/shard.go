@@ -107,14 +107,18 @@ type Machine struct {
 	unknown       map[unknownDay]unknowns
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
-	touchesMax    int // TouchesMax; tests set a smaller one.
-	linksMax      int // LinksMax; tests set a smaller one.
-	touchesPurged int // touchesPurged; tests set a smaller one.
+	// purchaseAdsMax is PurchaseAdsMax; tests set a smaller one.
+	purchaseAdsMax int
+	touchesMax     int // TouchesMax; tests set a smaller one.
+	linksMax       int // LinksMax; tests set a smaller one.
+	touchesPurged  int // touchesPurged; tests set a smaller one.
 
 	paced paced
 
-	clicks      clickRates
-	dirtyDelays []uint16 // Marketplaces.
+	clicks        clickRates
+	dirtyDelays   []uint16 // Marketplaces.
+	purchases     purchases
+	dirtyReturned []*campaign
 
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
@@ -162,6 +166,7 @@ type campaign struct {
 	wallet   *wallet
 	balances *market.Balances
 	pace     pace
+	returned returned
 	hash     uint64 // Hash of the stored budget record.
 	dirty    bool
 }
@@ -182,7 +187,7 @@ type wallet struct {
 func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{
 		group: group, meta: meta, feed: feed,
-		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, touchesMax: TouchesMax, linksMax: LinksMax,
+		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, linksMax: LinksMax,
 		touchesPurged: touchesPurged,
 	}
 	m.reset()
@@ -212,6 +217,7 @@ func (m *Machine) reset() {
 	m.unknown = make(map[unknownDay]unknowns)
 	m.paced = paced{}
 	m.clicks, m.dirtyDelays = newClickRates(), nil
+	m.purchases, m.dirtyReturned = newPurchases(), nil
 	m.dirtyCampaigns, m.dirtyWallets, m.dirtyHolds = nil, nil, nil
 }
 

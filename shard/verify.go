@@ -32,7 +32,10 @@ func (b Queries) Verify() error {
 			return fmt.Errorf("%w: %w", ErrUnbalanced, err)
 		}
 	}
-	return b.verifyClickRates()
+	if err := b.verifyClickRates(); err != nil {
+		return err
+	}
+	return b.verifyPurchases()
 }
 
 type verifier struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrLearned is wrapped by the errors of Queries.Verify about what was learned.
-var ErrLearned = errors.New("shard: the click rates are inconsistent")
+var ErrLearned = errors.New("shard: what was learned is inconsistent")
 
 // verifyClickRates checks what can be known of click rates. They cannot be recomputed, because an impression that is not
 // charged leaves no journal line. Every event teaches the placement and the format of the ad that it teaches, and these
@@ -40,6 +40,35 @@ func (b Queries) verifyClickRates() (err error) {
 			err = fmt.Errorf("%+v is of day %d, and it is day %d", x.ClickCell, x.Day, day)
 		case ads[x.Marketplace] > ClickAdsMax:
 			err = fmt.Errorf("more than %d ads in marketplace %d", ClickAdsMax, x.Marketplace)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrLearned, err)
+	}
+	return nil
+}
+
+// verifyPurchases checks the same of the purchases after clicks.
+func (b Queries) verifyPurchases() (err error) {
+	known, ads := map[market.PurchaseCell]bool{}, map[uint16]int{}
+	b.R.Scan([]byte{tablePurchases}, []byte{tablePurchases + 1}, func(key, value []byte) bool {
+		x := Bought{PurchaseCell: purchaseCellOf(string(key))}
+		if err = readPurchases(&x.Purchases, value); err != nil {
+			return false
+		}
+		known[x.PurchaseCell] = true
+		if !x.IsFormat() {
+			ads[x.Marketplace]++
+		}
+		day := b.periods(x.Marketplace).Day
+		switch {
+		case !known[market.PurchaseCell{Marketplace: x.Marketplace, Format: x.Format}]: // A format precedes its ads.
+			err = fmt.Errorf("purchases of %+v without its format", x.PurchaseCell)
+		case x.Day > day:
+			err = fmt.Errorf("purchases of %+v are of day %d, and it is day %d", x.PurchaseCell, x.Day, day)
+		case ads[x.Marketplace] > PurchaseAdsMax:
+			err = fmt.Errorf("purchases of more than %d ads in marketplace %d", PurchaseAdsMax, x.Marketplace)
 		}
 		return err == nil
 	})

@@ -43,7 +43,7 @@ func (o pacerPeers) Send(ctx context.Context, node string, report []byte) error 
 func (n *node) pacingMetrics() metrics.Pacing {
 	s := n.publisher.pacer.Stats()
 	return metrics.Pacing{
-		Ticks: s.Ticks, Changes: s.Changes, Unproposed: s.Unproposed, TickTime: s.TickTime, Campaigns: s.Campaigns,
+		Ticks: s.Ticks, Changes: s.Changes, Unproposed: s.Unproposed, TickTime: s.TickTime, Campaigns: s.Campaigns, ByReturn: s.ByReturn,
 		ReportsSent: s.ReportsSent, ReportsFailed: s.ReportsFailed, ReportsRefused: s.ReportsRefused, ReportsLate: s.ReportsLate,
 		Deferred: s.Deferred, Hours: s.Hours,
 	}

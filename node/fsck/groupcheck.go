@@ -36,7 +36,7 @@ const (
 	tableReversal     = 0x39
 	tableLink         = 0x3a
 	tableLinkedTo     = 0x3b
-	tableLast         = 0x3c
+	tableLast         = 0x3f
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.

@@ -129,6 +129,7 @@ var nodeGauges = []gauge[Node]{
 	{pacingTicks.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Ticks) }},
 	{pacingSeconds.desc(), total, func(n *Node) float64 { return n.Pacing.TickTime.Seconds() }},
 	{pacingCampaigns.desc(), level, func(n *Node) float64 { return float64(n.Pacing.Campaigns) }},
+	{pacingByReturn.desc(), level, func(n *Node) float64 { return float64(n.Pacing.ByReturn) }},
 	{pacingChanges.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Changes) }},
 	{pacingUnproposed.desc(), total, func(n *Node) float64 { return float64(n.Pacing.Unproposed) }},
 	{pacingSent.desc(), total, func(n *Node) float64 { return float64(n.Pacing.ReportsSent) }},

@@ -170,6 +170,7 @@ var (
 	pacingTicks      = definition{"gavel_pacing_ticks_total", "Ticks of the pacing controllers of a group that this node led.", nil}
 	pacingSeconds    = definition{"gavel_pacing_tick_seconds_total", "Seconds spent in ticks of the pacing controllers, without waiting for commits.", nil}
 	pacingCampaigns  = definition{"gavel_pacing_campaigns", "Campaigns of the groups that this node leads whose bids are lowered, left out at times, or stopped by pacing.", nil}
+	pacingByReturn   = definition{"gavel_pacing_campaigns_limited_by_return", "Campaigns of the groups that this node leads whose bids the target return lowers more than the budget does.", nil}
 	pacingChanges    = definition{"gavel_pacing_changes_total", "Decisions about campaigns that this node replicated.", nil}
 	pacingUnproposed = definition{"gavel_pacing_proposals_failed_total", "Commands with decisions that were refused, or of which it is not known whether they were applied; the next tick decides anew.", nil}
 	pacingSent       = definition{"gavel_pacing_reports_sent_total", "Reports of what this node served that it sent to leaders on other nodes.", nil}

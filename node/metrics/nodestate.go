@@ -175,7 +175,7 @@ func (m *Metrics) OnScrape(read func() Node) { m.node.Store(&read) }
 type Pacing struct {
 	Ticks, Changes, Unproposed                              uint64
 	TickTime                                                time.Duration
-	Campaigns                                               int
+	Campaigns, ByReturn                                     int
 	ReportsSent, ReportsFailed, ReportsRefused, ReportsLate uint64
 	Deferred, Hours                                         uint64
 }

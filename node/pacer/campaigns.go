@@ -34,8 +34,9 @@ type settings struct {
 	charge      market.ChargeType
 	period      market.Period
 	budget      money.Micros
-	even        bool  // A total budget is spread over the campaign's dates.
-	start, end  int64 // In Unix milliseconds; an end of 0 is none.
+	target      uint32 // Target return in thousandths; 0: the campaign is not steered toward one.
+	even        bool   // A total budget is spread over the campaign's dates.
+	start, end  int64  // In Unix milliseconds; an end of 0 is none.
 	carry       carry
 	active      bool
 	ended       bool // Terminated.
@@ -51,9 +52,12 @@ func (p *Pacer) PutCampaign(c *market.Campaign, b *market.Balances) {
 	for int(c.Ordinal) > len(g.campaigns) {
 		g.campaigns = append(g.campaigns, settings{})
 	}
-	hours := hoursOf(c.Schedule)
+	hours, target := hoursOf(c.Schedule), uint32(0)
+	if c.HasReturn() {
+		target = c.TargetROASMilli
+	}
 	g.campaigns[c.Ordinal-1] = settings{
-		balances: b, marketplace: c.Marketplace, format: c.Format, charge: c.Charge, period: c.Period, budget: c.Budget,
+		balances: b, marketplace: c.Marketplace, format: c.Format, charge: c.Charge, period: c.Period, budget: c.Budget, target: target,
 		even: c.Pacing == market.PacingEven, start: c.StartMillis, end: c.EndMillis, scheduled: hours != allHours, hours: hours,
 		active: c.Active && c.Status == market.Approved, ended: c.Status == market.Terminated,
 	}

@@ -87,7 +87,7 @@ func (l *leader) resign() {
 		l.totals.resign()
 		l.p.campaigns.forget(l.group)
 		l.leads, l.steered, l.curves, l.auctions = false, steered{}, curves{}, nil
-		l.p.stats.paced(l.group, 0)
+		l.p.stats.paced(l.group, steeredCount{})
 		l.p.c.Log.Info("pacing_stopped", slog.Int("group", int(l.group)))
 	}
 }
@@ -104,14 +104,12 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 		l.auctions[key] += n
 	}
 	l.turn++
-	kinds, paced := l.kinds(now, traffic), 0
+	kinds, counted := l.kinds(now, traffic), steeredCount{}
 	var of *kind // That of the campaign before: most have the same one.
 	for i := range l.steered.campaigns {
 		c, ordinal := &l.steered.campaigns[i], uint32(i+1) // Ordinals have 32 bits.
 		if c.idle() && (ordinal+l.turn)%idleTurns != 0 {
-			if c.decision.Word != pacing.Open {
-				paced++
-			}
+			counted.count(&c.decision)
 			continue
 		}
 		if key := (kindKey{trafficKey{c.marketplace, c.format}, c.charge == market.CPM}); of == nil || of.key != key {
@@ -121,16 +119,27 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 			continue
 		}
 		served := c.served.Wins > 0
+		l.follow(c, ordinal, now)
 		c.tick(now, of, l.curveOf(c, of))
-		if c.decision.Word != pacing.Open {
-			paced++
-		}
+		counted.count(&c.decision)
 		if size := c.changeOf(); size > 0 || c.due(ordinal, now) || l.p.everyChange && served {
 			changes = append(changes, change{ordinal, size})
 		}
 	}
-	l.p.stats.paced(l.group, paced)
+	l.p.stats.paced(l.group, counted)
 	return changes
+}
+
+// follow lets the target return of a campaign see what was paid and sold.
+func (l *leader) follow(c *controlled, ordinal uint32, now time.Time) {
+	if c.target == 0 || l.p.groups.Level(l.group) < command.LevelTargetReturn {
+		c.returns = pacing.Returns{}
+		return
+	}
+	x := l.p.c.Market.Returned(l.group, ordinal)
+	c.returns.Follow(now.UnixMilli(), &pacing.Totals{
+		Clicks: x.Clicks, Purchases: x.Purchases, Spend: x.Spend, Value: x.Value, TargetMilli: c.target,
+	}, l.p.c.Params)
 }
 
 // curveOf returns the curve that the plan of a campaign follows.
@@ -203,6 +212,9 @@ func (k *kinds) calendar(marketplace uint16) *calendar {
 // tick lets one campaign decide with what it has served.
 func (c *controlled) tick(now time.Time, of *kind, curve *pacing.Curve) {
 	plan := of.calendar.plan(&c.settings, now.UnixMilli())
+	if c.target != 0 {
+		plan.Ceiling = c.returns.Ceiling()
+	}
 	s := c.served
 	c.served = pacing.Served{}
 	if s.Wins > 0 {
@@ -225,7 +237,7 @@ func (l *leader) propose(ctx context.Context, now time.Time, changes []change, c
 	for _, x := range changes {
 		c := &l.steered.campaigns[x.ordinal-1]
 		pace.Campaigns = append(pace.Campaigns, command.Paced{
-			Campaign: x.ordinal, Word: c.decision.Word, Hold: c.decision.Hold, Status: c.decision.Status, Memory: c.state.Memory(),
+			Campaign: x.ordinal, Word: c.decision.Word, Hold: c.decision.Hold, Status: c.decision.Status, Memory: c.memory(),
 		})
 	}
 	ctx, cancel := context.WithTimeout(ctx, proposeTimeout)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // stats counts what a Pacer does.
@@ -15,15 +16,27 @@ type stats struct {
 	sent, failed, refused, late, deferred atomic.Uint64
 
 	mu        sync.Mutex
-	campaigns map[ids.Group]int
+	campaigns map[ids.Group]steeredCount
+}
+
+// steeredCount counts the campaigns of a group that are paced, and those among them that the target return holds back most.
+type steeredCount struct{ paced, byReturn int }
+
+func (n *steeredCount) count(d *pacing.Decision) {
+	if d.Word != pacing.Open {
+		n.paced++
+	}
+	if d.Status == pacing.LimitedByReturn {
+		n.byReturn++
+	}
 }
 
 // paced records how many campaigns of a group are paced.
-func (s *stats) paced(g ids.Group, campaigns int) {
+func (s *stats) paced(g ids.Group, campaigns steeredCount) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.campaigns == nil {
-		s.campaigns = map[ids.Group]int{}
+		s.campaigns = map[ids.Group]steeredCount{}
 	}
 	s.campaigns[g] = campaigns
 }
@@ -35,6 +48,7 @@ type Stats struct {
 	Changes    uint64        // Decisions replicated.
 	Unproposed uint64        // Commands that were not applied, or of which it is not known.
 	Campaigns  int           // Campaigns whose bids are changed or stopped now, in the groups that this node leads.
+	ByReturn   int           // Campaigns among them that are limited by their target return.
 
 	Hours uint64 // Hours of traffic that this node has proposed to the meta group, one for each marketplace.
 
@@ -56,7 +70,8 @@ func (p *Pacer) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.campaigns {
-		out.Campaigns += n
+		out.Campaigns += n.paced
+		out.ByReturn += n.byReturn
 	}
 	return out
 }

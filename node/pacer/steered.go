@@ -29,6 +29,7 @@ type controlled struct {
 
 	settings
 	state      pacing.State
+	returns    pacing.Returns
 	auctions   uint64    // Those of its marketplace and format at the last tick, as leader.auctions counts.
 	price      int64     // Mean expected cost of the last wins, in micros.
 	remembered time.Time // When the memory was replicated last.
@@ -59,7 +60,7 @@ func newSteered(r shard.Reader) (s steered, number uint64, counted []command.Cou
 func (s *steered) restart(loads int) {
 	for i := range s.campaigns {
 		if c := &s.campaigns[i]; c.ticked {
-			s.memories[uint32(i+1)] = c.state.Memory() // Ordinals have 32 bits.
+			s.memories[uint32(i+1)] = c.memory() // Ordinals have 32 bits.
 		}
 	}
 	s.loads, s.campaigns = loads, nil
@@ -75,17 +76,25 @@ func (s *steered) put(ordinal uint32, x *settings) {
 	c.settings, c.changed = *x, true
 	c.carry = known
 	if m, known := s.memories[ordinal]; known {
-		c.state = pacing.Restore(m)
+		c.state, c.returns = pacing.Restore(m), pacing.RestoreReturns(m.Return)
 		c.carry = carryOf(m, x)
 		delete(s.memories, ordinal)
 	}
 }
 
-// waits reports whether a campaign needs no ticks: it was not fed, is terminated, or has no budget and nothing is held.
+// memory returns what the next leader continues from.
+func (c *controlled) memory() pacing.Memory {
+	m := c.state.Memory()
+	m.Return = c.returns.Memory()
+	return m
+}
+
+// waits reports whether a campaign needs no ticks: it was not fed, is terminated, or has neither budget nor target return and nothing is
+// held.
 func (c *controlled) waits() bool {
 	if c.balances == nil || c.ended {
 		return true
 	}
-	return c.budget == 0 && c.served.Wins == 0 && c.served.Expected == 0 && c.decision.Hold == 0 && c.balances.Hold.Load() == 0 &&
+	return c.budget == 0 && c.target == 0 && c.served.Wins == 0 && c.served.Expected == 0 && c.decision.Hold == 0 && c.balances.Hold.Load() == 0 &&
 		c.balances.Pacing.Load() == market.PacingOpen
 }

@@ -28,6 +28,7 @@ type modelMarket struct {
 	exposures  frequencyCounts // The exposures of users to campaigns and bids.
 	stale      *auction.Groups
 	clicks     map[clickCount]learn.Counts
+	bought     map[boughtCount]learn.Bought
 	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
 	raised     uint64          // A bid, by group and ordinal, whose amount no target return lowers; 0: none.
 	nodes      uint32          // The number of serving nodes.
@@ -74,6 +75,7 @@ func newModelMarket() *modelMarket {
 		exposures:  frequencyCounts{},
 		earlier:    map[*campaign]money.Micros{},
 		clicks:     map[clickCount]learn.Counts{},
+		bought:     map[boughtCount]learn.Bought{},
 	}
 }
 
@@ -104,6 +106,9 @@ func (w *modelMarket) feed(m *market.Market) {
 	}
 	for id, users := range w.segments {
 		m.PutSegment(n, id, users)
+	}
+	for cell, counts := range w.bought {
+		m.PutPurchases(cell.group, &cell.PurchaseCell, counts)
 	}
 	for cell, counts := range w.clicks {
 		m.PutClickRate(cell.group, &cell.ClickCell, counts)

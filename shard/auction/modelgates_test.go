@@ -251,27 +251,6 @@ func (w *modelMarket) adjusted(c *campaign, b *market.Bid, hour int, in func(str
 	return max(1, money.Micros(amount.Int64()))
 }
 
-// baseBid is what a bid of a campaign with a target return is worth for a click: a tenth of the product's price, because
-// 10 of 100 clicks are expected to buy, divided by the target; at most the amount, at least a micro.
-func (w *modelMarket) baseBid(c *campaign, b *market.Bid) *big.Int {
-	amount, price := big.NewInt(int64(b.Amount)), w.products[b.Target].Price
-	if c.Type != market.Autobidding || c.TargetROASMilli == 0 || c.Format != market.Listing || c.Charge != market.CPC || price == 0 {
-		return amount
-	}
-	if w.raised == uint64(c.Group)<<32|uint64(b.Ordinal) {
-		return amount
-	}
-	worth := new(big.Int).Mul(big.NewInt(int64(price)), big.NewInt((10*(1<<32)/100+1)*1000))
-	worth.Div(worth.Rsh(worth, 32), big.NewInt(int64(c.TargetROASMilli)))
-	if worth.Sign() == 0 {
-		worth.SetInt64(1)
-	}
-	if worth.Cmp(amount) < 0 {
-		return worth
-	}
-	return amount
-}
-
 // pace shades the amount, but not below the smallest that can win. It reduces the probability instead, by the square of
 // the missing factor.
 func (c *campaign) applyPacing(amount, floor, minor money.Micros, t *auction.Params) (money.Micros, bool) {

@@ -306,6 +306,7 @@ func (r *randomMarket) change() {
 	}
 	r.recordExposure()
 	r.countClicks()
+	r.countPurchases()
 	if c := r.someCampaign(); c.slot != nil {
 		c.left, c.wallet, c.hold, c.walletHold = r.balance(), r.balance(), r.hold(), r.hold()
 		c.pacing = 0

@@ -77,7 +77,7 @@ func TestFormat(t *testing.T) {
 		rowsOf(putBids), rowsOf(patchBids), rowsOf(adjustWallets), rowsOf(walletIDs), rowsOf(openAccounts), rowsOf(transfers),
 		rowsOf(forgetEmptied), rowsOf(commitSegments), rowsOf(markVendors), rowsOf(vendorMarks), rowsOf(setFeatures),
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(paces), rowsOf(countedReports), rowsOf(paced),
-		rowsOf(pacingMemories),
+		rowsOf(pacingMemories), rowsOf(returnMemories),
 		rowsOf(forgetNotices), rowsOf(noticeIDs), rowsOf(trafficDates), rowsOf(traffics),
 		rowsOf(countAuctions), rowsOf(campaignAuctions), rowsOf(lostAuctions),
 		rowsOf(decideCredits), rowsOf(creditDecisions), rowsOf(applyCredits), rowsOf(closeCredits), rowsOf(purchaseNames),

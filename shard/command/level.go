@@ -45,10 +45,13 @@ const (
 	// LevelUsers links users, so that touches of one are credited with purchases of another, erases users, and stores credits
 	// without their users (users.go).
 	LevelUsers
+	// LevelTargetReturn learns the purchases after clicks from what is credited, and sums what campaigns with a target return
+	// have paid and sold, by which they are steered.
+	LevelTargetReturn
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelUsers
+const LevelNewest = LevelTargetReturn
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

@@ -35,7 +35,7 @@ type Paced struct {
 	Memory   pacing.Memory // What the next leader continues from.
 }
 
-// BOUND: a Pace is at most PaceMax campaigns of at most 210 bytes and PaceNodesMax reports of 14 bytes.
+// BOUND: a Pace is at most PaceMax campaigns of at most 290 bytes and PaceNodesMax reports of 14 bytes.
 const (
 	PaceMax      = 4_096
 	PaceNodesMax = 256
@@ -81,6 +81,18 @@ var (
 		optional(18, "skip", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Skip }),
 		optional(19, "multiplier", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Multiplier }),
 		optional(20, "wins", u32[uint32](), func(m *pacing.Memory) *uint32 { return &m.Wins }),
+		optional(21, "return", value(returnMemories), func(m *pacing.Memory) *pacing.ReturnMemory { return &m.Return }).since(LevelTargetReturn),
+	)
+	returnMemories = newTable("memory of a target return",
+		optional(0, "at", millis, func(m *pacing.ReturnMemory) *int64 { return &m.AtMillis }),
+		optional(1, "log", i32, func(m *pacing.ReturnMemory) *int32 { return &m.Log }),
+		optional(2, "fast part of pending spend", price, func(m *pacing.ReturnMemory) *money.Micros { return &m.Pending[0] }),
+		optional(3, "middle part of pending spend", price, func(m *pacing.ReturnMemory) *money.Micros { return &m.Pending[1] }),
+		optional(4, "slow part of pending spend", price, func(m *pacing.ReturnMemory) *money.Micros { return &m.Pending[2] }),
+		optional(5, "spend", price, func(m *pacing.ReturnMemory) *money.Micros { return &m.Spend }),
+		optional(6, "value", price, func(m *pacing.ReturnMemory) *money.Micros { return &m.Value }),
+		optional(7, "counted spend", price, func(m *pacing.ReturnMemory) *money.Micros { return &m.CountedSpend }),
+		optional(8, "counted value", price, func(m *pacing.ReturnMemory) *money.Micros { return &m.CountedValue }),
 	)
 )
 

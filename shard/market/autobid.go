@@ -3,20 +3,19 @@ package market
 import (
 	"slices"
 
+	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // An autobidding campaign with a target return bids for a click what the click is worth to it: the purchases that a
-// click is expected to bring, times the price of the product, divided by the target. The bid amount is the ceiling. The
-// rows of auctions contain the result, the base bid, so that an auction does no more for it than for another bid.
+// click is expected to bring, times the value of a purchase, divided by the target. Both are learned (learn.Bought), and
+// the price of the product stands in for the value at first. The bid amount is the ceiling. The rows of auctions contain
+// the result, the base bid, so that an auction does no more for it than for another bid.
 //
-// This file computes base bids where a row is written: when a bid, its campaign's target or the price of its product
-// changes. It is integer arithmetic on replicated values, so base bids are equal on all nodes.
-
-// PriorPurchase is the expected number of purchases of a click, in units of 1/2^32 and rounded up: 10 of 100 clicks. It
-// is the same for all products until purchases are attributed.
-const PriorPurchase = (10<<32 + 99) / 100
+// This file computes base bids where a row is written: when a bid, its campaign's target, the price of its product or
+// what is known of its purchases changes. It is integer arithmetic on replicated values, so base bids are equal on all
+// nodes.
 
 // autobids is what base bids are computed from. Auctions do not read it.
 type autobids struct {
@@ -32,26 +31,25 @@ func (a *autobids) init() {
 	a.ceilings = map[autobidKey]int64{}
 }
 
+// HasReturn reports whether a campaign is steered toward its target return: it pays by the click and bids by itself.
+func (c *Campaign) HasReturn() bool {
+	return c.Type == Autobidding && c.TargetROASMilli != 0 && c.Charge == CPC
+}
+
 // HasBase reports whether the bids of a campaign have a base bid that may be below their amount. Banners and sponsored
-// brands have none, because their targets need not be products, nor have campaigns that do not pay by the click.
-func (c *Campaign) HasBase() bool {
-	return c.Type == Autobidding && c.TargetROASMilli != 0 && c.Format == Listing && c.Charge == CPC
-}
+// brands have none, because their targets need not be products.
+func (c *Campaign) HasBase() bool { return c.HasReturn() && c.Format == Listing }
 
-// Base returns the bid of a campaign for a click on a product that has a price, 0 for none: without a price it is the
-// bid amount.
-func (c *Campaign) Base(amount, price money.Micros) money.Micros {
-	if !c.HasBase() {
+// base returns the base bid on a product for a campaign with a target return: at most the amount, and at least 1 micro.
+// Without a price, and before anything was bought, it is the amount.
+func (m *Market) base(product uint32, amount money.Micros, target uint32) money.Micros {
+	bought := m.purchases.ads[product]
+	worth := bought.Worth(m.autobids.price(product))
+	if worth == 0 || target == 0 {
 		return amount
 	}
-	return base(amount, price, c.TargetROASMilli)
-}
-
-func base(amount, price money.Micros, target uint32) money.Micros {
-	if price <= 0 || target == 0 {
-		return amount
-	}
-	return min(amount, max(1, pacing.ReturnBid(PriorPurchase, price, amount, target)))
+	prior := m.purchases.prior(m.products.at(product).Marketplace)
+	return min(amount, max(1, pacing.ReturnBid(bought.Rate(&prior), worth, amount, target)))
 }
 
 // setTarget stores the target return of a campaign. The rows of its bids follow when they are put again.
@@ -72,7 +70,7 @@ func (m *Market) baseOf(campaign, product uint32, b *Bid) int64 {
 		return int64(b.Amount)
 	}
 	m.autobids.ceilings[key] = int64(b.Amount)
-	return int64(base(b.Amount, m.autobids.price(product), target))
+	return int64(m.base(product, b.Amount, target))
 }
 
 func (a *autobids) price(product uint32) money.Micros {
@@ -91,6 +89,11 @@ func (m *Market) setPrice(product uint32, price money.Micros) {
 		m.autobids.prices = append(m.autobids.prices, make([]money.Micros, need)...)
 	}
 	m.autobids.prices[product] = price
+	m.renewBase(product)
+}
+
+// renewBase computes the base bids on a product again.
+func (m *Market) renewBase(product uint32) {
 	if len(m.autobids.ceilings) == 0 {
 		return
 	}
@@ -100,7 +103,21 @@ func (m *Market) setPrice(product uint32, price money.Micros) {
 		if !has {
 			continue
 		}
-		row.Amount = int64(base(money.Micros(ceiling), price, m.autobids.targets[row.Campaign]))
+		row.Amount = int64(m.base(product, money.Micros(ceiling), m.autobids.targets[row.Campaign]))
 		m.replaceBid(product, at, row)
+	}
+}
+
+// renewBases computes all base bids of a marketplace again, because what is known of an average ad has changed. It is
+// needed when a day begins.
+func (m *Market) renewBases(marketplace uint16) {
+	renewed := map[uint32]bool{}
+	for key := range m.autobids.ceilings { // order: every product is renewed for itself.
+		c := m.campaigns.at(key.campaign)
+		product, known := m.byBid.get(ids.Group(c.Group), key.ordinal)
+		if known && c.Marketplace == marketplace && !renewed[product] {
+			renewed[product] = true
+			m.renewBase(product)
+		}
 	}
 }

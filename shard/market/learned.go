@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
+	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -16,6 +17,19 @@ type learned struct {
 	mu       sync.RWMutex
 	delays   map[delayOf]learn.Delay
 	expected map[expectedOf]pacing.Weights
+	returned map[returnedOf]Returned
+}
+
+type returnedOf struct {
+	group    ids.Group
+	campaign uint32
+}
+
+// Returned is what a campaign with a target return has paid and sold, in sums that only grow, from the moment at which it
+// had a target first.
+type Returned struct {
+	Clicks, Purchases uint64       // Clicks that were charged, and items that were credited.
+	Spend, Value      money.Micros // Charged for the clicks, and credited. Not negative.
 }
 
 type delayOf struct {
@@ -41,6 +55,21 @@ func (m *Market) ClickDelay(g ids.Group, marketplace uint16) learn.Delay {
 	m.learned.mu.RLock()
 	defer m.learned.mu.RUnlock()
 	return m.learned.delays[delayOf{g, marketplace}]
+}
+
+// PutReturned replaces what a campaign of a group has paid and sold.
+func (m *Market) PutReturned(g ids.Group, campaign uint32, r Returned) {
+	m.learned.mu.Lock()
+	defer m.learned.mu.Unlock()
+	m.learned.returned[returnedOf{g, campaign}] = r
+}
+
+// Returned returns what a campaign of a group has paid and sold; zero when it never had a target return. It may be called
+// at any time from any goroutine.
+func (m *Market) Returned(g ids.Group, campaign uint32) Returned {
+	m.learned.mu.RLock()
+	defer m.learned.mu.RUnlock()
+	return m.learned.returned[returnedOf{g, campaign}]
 }
 
 // PutTraffic replaces the expected traffic of a marketplace's ads of a format.
@@ -69,6 +98,11 @@ func (m *Market) dropLearned(g ids.Group, meta bool) {
 	for of := range m.learned.delays { // order: every element is removed for itself.
 		if of.group == g {
 			delete(m.learned.delays, of)
+		}
+	}
+	for of := range m.learned.returned { // order: every element is removed for itself.
+		if of.group == g {
+			delete(m.learned.returned, of)
 		}
 	}
 	if meta {

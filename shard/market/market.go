@@ -74,6 +74,7 @@ type Market struct {
 	brands        rows[uint32] // By product: the row of its brand, 0 for none. It ends at the last product with a brand.
 	bids          bidArena
 	clickCounts   clickCounts
+	purchases     purchases
 	usage         usage
 	details       wordArena
 	predicates    wordArena
@@ -105,6 +106,8 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 	m.categories.table = newTable(bucketsMin)
 	m.locations.byKey = map[string]uint32{}
 	m.clickCounts = clickCounts{parts: map[clickPart]learn.Counts{}, markets: map[uint16]*clickSums{}}
+	m.purchases.init()
+	m.learned.returned = map[returnedOf]Returned{}
 	m.learned.delays, m.learned.expected = map[delayOf]learn.Delay{}, map[expectedOf]pacing.Weights{}
 	m.campaigns.add() // Row 0 means no campaign.
 	m.locations.add() // Row 0 means no location.
@@ -160,6 +163,7 @@ func (m *Market) Reset(g ids.Group, meta bool) {
 	m.dropBids(g)
 	m.dropCampaigns(g)
 	m.dropClickRates(g)
+	m.dropPurchases(g)
 	m.dropLearned(g, meta)
 	if meta {
 		m.markets = nil

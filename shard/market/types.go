@@ -164,7 +164,7 @@ const (
 // The types of campaigns. They are part of stored records.
 const (
 	Manual = "manual"
-	// Autobidding campaigns bid what meets their target return, at most their bid amounts (Campaign.Base).
+	// Autobidding campaigns bid what meets their target return, at most their bid amounts (Campaign.HasReturn).
 	Autobidding = "autobidding"
 	// Exclusive campaigns are sponsorships: while one runs and can pay, no other campaign of its format wins on its product
 	// targets. It pays its own bid.
@@ -277,6 +277,11 @@ type Feed interface {
 	PutClickRate(g ids.Group, c *ClickCell, counts learn.Counts)
 	// PutClickDelay replaces what a group has learned of the delay of a marketplace's clicks.
 	PutClickDelay(g ids.Group, marketplace uint16, d learn.Delay)
+	// PutPurchases replaces what a group has counted of the purchases of a cell; zero removes it. Base bids follow from the
+	// sums of all groups.
+	PutPurchases(g ids.Group, c *PurchaseCell, b learn.Bought)
+	// PutReturned replaces what a campaign with a target return has paid and sold.
+	PutReturned(g ids.Group, campaign uint32, r Returned)
 	// PutTraffic replaces the expected traffic of a marketplace's ads of a format. The meta group calls it.
 	PutTraffic(marketplace uint16, format AdFormat, w *pacing.Weights)
 	// PutSegment replaces the users of a segment, given as keyed hashes that ascend without repeats. DeleteSegment removes

@@ -61,15 +61,23 @@ const wouldSpend = 1.3
 // fullBid is the mean factor of the bids from which on a campaign counts as competing with its full bids.
 const fullBid = 0.95
 
+// heldByReturn reports whether the target return lowers the bids, and more than the budget does.
+func (s *State) heldByReturn(plan *Plan) bool {
+	factor := float64(plan.Ceiling) / Unshaded
+	return plan.Ceiling > 0 && factor < fullBid && (plan.Mode != Even || s.aggressiveness > factor)
+}
+
 // status names what bounds the spend.
 func (s *State) status(plan *Plan, l *limits) Status {
 	switch {
 	case plan.WalletEmpty:
 		return LimitedByWallet
+	case plan.Mode != Unlimited && l.left <= 0:
+		return LimitedByBudget
+	case s.heldByReturn(plan):
+		return LimitedByReturn
 	case plan.Mode == Unlimited:
 		return NotPaced
-	case l.left <= 0:
-		return LimitedByBudget
 	case plan.Mode == Fast:
 		return NotPaced
 	case s.counted > 0 && s.multiplier*s.multiplier*(1-s.skip)*wouldSpend < 1:

@@ -32,6 +32,8 @@ type Memory struct {
 	Counted        uint64       // Auctions that Skip and Multiplier are means of.
 	Skip           uint32       // Decision.Skip.
 	Multiplier     uint32       // Decision.Multiplier.
+	// Return is the memory of the campaign's Returns, which the caller adds; zero without a target return.
+	Return ReturnMemory
 }
 
 // Steering is the value of Memory.Wins for a campaign that is steered.

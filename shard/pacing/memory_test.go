@@ -140,6 +140,9 @@ func FuzzRestoreTick(f *testing.F) {
 		var m Memory
 		v := reflect.ValueOf(&m).Elem()
 		for _, field := range v.Fields() {
+			if field.Kind() == reflect.Struct {
+				continue // Of Returns; see TestReturnsKeepTheirBounds.
+			}
 			if field.CanInt() {
 				field.SetInt(next() >> (64 - field.Type().Bits()))
 			} else {

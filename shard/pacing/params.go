@@ -54,6 +54,8 @@ type Params struct {
 	// ReturnLoopMax bound it.
 	ReturnEvidence               float64
 	ReturnLoopMin, ReturnLoopMax float64
+	// ReturnEvery is the time between two updates of the factor.
+	ReturnEvery float64
 	// ReturnMin is the smallest factor that a target return on ad spend makes of a bid; the largest is 1.
 	ReturnMin float64
 }
@@ -78,6 +80,6 @@ func Defaults() Params {
 		EditGain:     0.5, DayCap: 2, OpeningSeconds: 3600,
 		PurchaseDelay:  [3]DelayPart{{0.35, 20 * 60}, {0.15, 8 * 3600}, {0.5, 6 * 24 * 3600}},
 		ReturnEvidence: 60, ReturnLoopMin: 12 * 3600, ReturnLoopMax: 7 * 24 * 3600,
-		ReturnMin: 0.2,
+		ReturnEvery: 600, ReturnMin: 0.2,
 	}
 }

@@ -15,6 +15,8 @@ type Returns struct {
 	pending [3]float64 // Spend whose purchases are still to come, by part of the delay.
 	spend   float64    // Spend whose purchases have come, in memory.
 	value   float64    // Value of purchases, in memory.
+
+	countedSpend, countedValue money.Micros // The totals that Follow has counted.
 }
 
 // Return is what happened since the previous update.
@@ -27,7 +29,7 @@ type Return struct {
 	TargetMilli  uint32 // Target return in thousandths; 0: none, which gives full bids.
 }
 
-// Update counts what happened and moves the factor. It is called about every 10 minutes.
+// Update counts what happened and moves the factor. Follow calls it about every 10 minutes.
 func (r *Returns) Update(now int64, o Return, p *Params) {
 	dt := 0.0
 	if r.at != 0 && now > r.at {
@@ -47,6 +49,11 @@ func (r *Returns) Update(now int64, o Return, p *Params) {
 		r.spend += due
 	}
 	price := max(amount(o.ClickPrice), 1)
+	if r.spend+r.pending[0]+r.pending[1]+r.pending[2] < price {
+		// Bids that win nothing learn nothing, so they rise until they win again.
+		r.log = clamp(r.log*decay(dt/p.ReturnLoopMax), math.Log(p.ReturnMin), 0)
+		return
+	}
 	wanted := r.value * 1000 / float64(o.TargetMilli)
 	step := clamp(math.Log((wanted+price)/(r.spend+price)), -p.StepMax, p.StepMax)
 	r.log = clamp(r.log+step*min(dt/tau, 1), math.Log(p.ReturnMin), 0)
@@ -70,13 +77,15 @@ type ReturnMemory struct {
 	Log          int32 // Logarithm of the factor in units of 2^-24, at most 0.
 	Pending      [3]money.Micros
 	Spend, Value money.Micros
+	// CountedSpend and CountedValue are the totals that Follow has counted.
+	CountedSpend, CountedValue money.Micros
 }
 
 // Memory returns what must be remembered.
 func (r *Returns) Memory() ReturnMemory {
 	m := ReturnMemory{
 		AtMillis: r.at, Log: int32(math.Round(r.log * logUnit)),
-		Spend: micros(r.spend), Value: micros(r.value),
+		Spend: micros(r.spend), Value: micros(r.value), CountedSpend: r.countedSpend, CountedValue: r.countedValue,
 	}
 	for i, v := range r.pending {
 		m.Pending[i] = micros(v)
@@ -86,7 +95,10 @@ func (r *Returns) Memory() ReturnMemory {
 
 // RestoreReturns returns the Returns that a memory was taken of. Members out of range are clamped.
 func RestoreReturns(m ReturnMemory) Returns {
-	r := Returns{at: max(m.AtMillis, 0), log: logOf(m.Log), spend: amount(m.Spend), value: amount(m.Value)}
+	r := Returns{
+		at: inRange(m.AtMillis), log: logOf(m.Log), spend: amount(m.Spend), value: amount(m.Value),
+		countedSpend: min(max(m.CountedSpend, 0), money.MaxMicros), countedValue: min(max(m.CountedValue, 0), money.MaxMicros),
+	}
 	for i, v := range m.Pending {
 		r.pending[i] = amount(v)
 	}

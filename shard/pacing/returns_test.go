@@ -129,6 +129,22 @@ func TestReturnsWithoutTarget(t *testing.T) {
 	}
 }
 
+// A factor that is too low to win anything rises again within weeks, because nothing would ever correct it otherwise.
+func TestReturnsRiseWithoutClicks(t *testing.T) {
+	p := Defaults()
+	r := RestoreReturns(ReturnMemory{AtMillis: 1, Log: -1 << 24, Spend: 20e6, Value: 10e6})
+	factors := []float64{}
+	for day := range int64(43) {
+		for i := range int64(144) {
+			r.Update((day*144+i)*600_000+1, Return{ClickPrice: 1e6, PurchaseRate: 1 << 28, TargetMilli: 4000}, &p)
+		}
+		factors = append(factors, float64(r.Factor())/Unshaded)
+	}
+	if factors[7] > 0.4 || factors[42] < 0.9 {
+		t.Errorf("the factor is %.2f after a week without clicks and %.2f after six", factors[7], factors[42])
+	}
+}
+
 // Update keeps its bounds whatever it is given, and an hour that is counted in one update is worth six of ten minutes.
 func TestReturnsKeepTheirBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))

@@ -12,12 +12,13 @@ const (
 	LimitedByBudget               // The campaign would spend more if its budget were larger.
 	LimitedByBid                  // The campaign competes with its full bids and still spends less than its budget.
 	LimitedByWallet               // The wallet is empty.
-	Statuses        = 5
+	LimitedByReturn               // The target return lowers the bids more than the budget does.
+	Statuses        = 6
 )
 
 // String returns the word of the interface.
 func (s Status) String() string {
-	names := [Statuses]string{"not-paced", "on-plan", "limited-by-budget", "limited-by-bid", "limited-by-wallet"}
+	names := [Statuses]string{"not-paced", "on-plan", "limited-by-budget", "limited-by-bid", "limited-by-wallet", "limited-by-return"}
 	if s >= Statuses {
 		return "unknown"
 	}

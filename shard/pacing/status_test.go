@@ -81,6 +81,12 @@ func TestStatuses(t *testing.T) {
 		{"spent", func(p *Plan, _ *State) { p.Spent = 2e9 }, LimitedByBudget},
 		{"empty wallet", func(p *Plan, _ *State) { p.WalletEmpty = true }, LimitedByWallet},
 		{"full bids", func(_ *Plan, s *State) { s.aggressiveness, s.counted, s.multiplier = 1, 1e6, 0.99 }, LimitedByBid},
+		{"held by the return", func(p *Plan, s *State) { p.Ceiling, s.aggressiveness = Unshaded/2, 1 }, LimitedByReturn},
+		{"held more by the budget", func(p *Plan, s *State) {
+			p.Ceiling, s.aggressiveness, s.counted, s.multiplier = Unshaded/2, 0.3, 1e6, 0.3
+		}, LimitedByBudget},
+		{"a return that holds nothing back", func(p *Plan, s *State) { p.Ceiling, s.aggressiveness = Unshaded, 0.9 }, OnPlan},
+		{"held by the return without budget", func(p *Plan, _ *State) { p.Mode, p.Ceiling = Unlimited, Unshaded/2 }, LimitedByReturn},
 		{"half bids", func(_ *Plan, s *State) { s.counted, s.multiplier = 1e6, 0.5 }, LimitedByBudget},
 		{"slightly less than full bids", func(_ *Plan, s *State) { s.counted, s.multiplier = 1e6, 0.9 }, OnPlan},
 		{"every second auction", func(_ *Plan, s *State) { s.counted, s.multiplier, s.skip = 1e6, 1, 0.5 }, LimitedByBudget},

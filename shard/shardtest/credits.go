@@ -86,7 +86,7 @@ func (m *Model) Decide(x *command.DecideCredits) command.Result {
 
 // Credit applies an ApplyCredits.
 func (m *Model) Credit(x *command.ApplyCredits) command.Result {
-	for _, c := range x.Credits {
+	for i, c := range x.Credits {
 		if !m.kept(c.Purchase.OpenedMillis) || slices.ContainsFunc(m.Credits, func(old Credited) bool {
 			return old.Purchase == c.Purchase && old.Item == c.Item
 		}) {
@@ -104,6 +104,7 @@ func (m *Model) Credit(x *command.ApplyCredits) command.Result {
 					credited.Clipped = int64(m.overdeliver(to, result.Clipped))
 				}
 				m.Credits = append(m.Credits, credited)
+				m.sold(to, x.Credits, i)
 			}
 		}
 	}

@@ -18,8 +18,9 @@ type Feed struct {
 	Balances  map[ids.UUID]*market.Balances
 	Current   map[string]string // Everything put and not deleted, as text, by kind and id.
 	Counted   map[uint16]command.CountedReport
-	Clicks    map[market.ClickCell]learn.Counts // All click rates.
-	Exposures []string                          // All exposures since the machine was opened, as text.
+	Clicks    map[market.ClickCell]learn.Counts    // All click rates.
+	Bought    map[market.PurchaseCell]learn.Bought // All purchases.
+	Exposures []string                             // All exposures since the machine was opened, as text.
 	Published int
 	pending   bool
 }
@@ -31,6 +32,7 @@ func NewFeed() *Feed {
 	return &Feed{
 		Balances: make(map[ids.UUID]*market.Balances), Current: make(map[string]string),
 		Counted: make(map[uint16]command.CountedReport), Clicks: make(map[market.ClickCell]learn.Counts),
+		Bought: make(map[market.PurchaseCell]learn.Bought),
 	}
 }
 
@@ -123,6 +125,22 @@ func (f *Feed) PutClickDelay(g ids.Group, marketplace uint16, d learn.Delay) {
 	f.Current[fmt.Sprint("click delay ", marketplace)] = fmt.Sprintf("%d %+v", g, d)
 }
 
+// PutPurchases replaces the purchases of a cell.
+func (f *Feed) PutPurchases(g ids.Group, c *market.PurchaseCell, b learn.Bought) {
+	key := fmt.Sprintf("purchases of %+v", *c)
+	f.drop(key)
+	delete(f.Bought, *c)
+	if b != (learn.Bought{}) {
+		f.put(key, fmt.Sprintf("%d %+v", g, b))
+		f.Bought[*c] = b
+	}
+}
+
+// PutReturned replaces what a campaign has paid and sold. It needs no publication.
+func (f *Feed) PutReturned(g ids.Group, campaign uint32, r market.Returned) {
+	f.Current[fmt.Sprint("returned to campaign ", campaign)] = fmt.Sprintf("%d %+v", g, r)
+}
+
 // PutTraffic replaces the expected traffic of a format. It needs no publication.
 func (f *Feed) PutTraffic(marketplace uint16, format market.AdFormat, w *pacing.Weights) {
 	f.Current[fmt.Sprint("traffic ", marketplace, " ", format)] = fmt.Sprint(*w)
@@ -165,6 +183,7 @@ func (f *Feed) PutSecrets(s *command.Secrets) { f.put("secrets", *s) }
 func (f *Feed) Reset(ids.Group, bool) {
 	clear(f.Current)
 	clear(f.Clicks)
+	clear(f.Bought)
 	f.pending = true
 }
 

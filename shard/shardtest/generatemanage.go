@@ -21,6 +21,9 @@ func (g *Generator) create() Step {
 	}}
 	c := &x.Campaign
 	c.Type = []string{market.Manual, market.Autobidding, market.Exclusive, market.Exclusive}[g.choose(4, "type")]
+	if c.Type == market.Autobidding {
+		c.TargetROASMilli = uint32(g.choose(3, "target") * 1_500) // A handful.
+	}
 	if g.choose(3, "end") == 0 {
 		c.EndMillis = g.now + hourMillis
 	}

@@ -48,6 +48,7 @@ func (m *Model) teach(c *Campaign, r *command.EventRecord, outcome command.Outco
 		m.Clicks[cell] = x
 	}
 	if r.Kind == event.Click {
+		m.clicked(c, string(r.Product))
 		d, known := m.Delays[c.Marketplace]
 		if !known {
 			d.Mean = 60 * 65_536
@@ -101,6 +102,7 @@ func (m *Model) LearnTraffic(x *command.Traffic) command.Result {
 
 // compareLearned compares what the machine has learned, and what it published, with the model.
 func (m *Model) compareLearned(r *Replica, b shard.Queries, fail func(string, ...any)) {
+	m.compareBought(r, b, fail)
 	total, published := 0, 0
 	for marketplace := uint16(1); marketplace <= 2; marketplace++ {
 		day := m.Periods[marketplace].Day

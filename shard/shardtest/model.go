@@ -36,6 +36,8 @@ type Model struct {
 	UnknownMax int
 	// ClickAdsMax is how many ads of a marketplace have their own click rate.
 	ClickAdsMax int
+	// PurchaseAdsMax is how many ads of a marketplace have their own purchase rate.
+	PurchaseAdsMax int
 	// TouchesMax is how many clicks, and impressions, of a user and day are kept.
 	TouchesMax int
 	// LinksMax is how many links from a user, and to a user, of a day are kept.
@@ -46,6 +48,7 @@ type Model struct {
 	Charges   []Charge
 	Reversals map[ids.UUID]Reversed
 	Clicks    map[market.ClickCell]Clicks
+	Bought    map[market.PurchaseCell]Bought
 	Delays    map[uint16]Delay
 	Traffic   map[uint16][]command.Traffic // The hours that were learned.
 
@@ -88,6 +91,7 @@ type Campaign struct {
 	Carried                           Carried
 	Bids                              []*market.Bid // Deleted bids included.
 	First                             uint32
+	Returned                          market.Returned
 }
 
 // Counted is one event that was counted.
@@ -157,6 +161,7 @@ func NewModel() *Model {
 		TouchesMax: shard.TouchesMax, Purchases: make(map[command.PurchaseName]*command.OpenCredit),
 		Returns: make(map[command.PurchaseName]int64), Reversals: make(map[ids.UUID]Reversed),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
+		PurchaseAdsMax: shard.PurchaseAdsMax, Bought: make(map[market.PurchaseCell]Bought),
 		Traffic:  make(map[uint16][]command.Traffic),
 		Auctions: make(map[auctionCell]rollup.Auctions), tallies: make(map[applied]bool),
 	}
@@ -261,7 +266,12 @@ func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) co
 		return command.EventResult{Outcome: command.AlreadyCharged}
 	}
 	m.seen[id] = true
-	return m.debit(c, r.Price, r.ChargeKey, charged, command.ReversalPart{Cell: r.Cell, Bid: r.Bid, Kind: r.Kind})
+	result := m.debit(c, r.Price, r.ChargeKey, charged, command.ReversalPart{Cell: r.Cell, Bid: r.Bid, Kind: r.Kind})
+	if clicked && m.Level >= command.LevelTargetReturn && charged.Sign() > 0 && c.HasReturn() {
+		c.Returned.Clicks++
+		c.Returned.Spend += result.Charged
+	}
+	return result
 }
 
 // debit charges a price, as far as budget and wallet go, and sets charged to the amount. in says where it is counted.
@@ -320,6 +330,7 @@ func (m *Model) Advance(a *command.Advance) {
 		}
 		m.Periods[p.Marketplace] = now
 		m.decay(p.Marketplace, now.Day-old.Day)
+		m.ageBought(p.Marketplace, now.Day-old.Day)
 		for _, c := range m.Campaigns {
 			if n := number(now, c.Period); c.Marketplace == p.Marketplace && n > c.PeriodNumber {
 				c.PeriodNumber = n

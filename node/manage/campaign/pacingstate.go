@@ -11,7 +11,7 @@ import (
 // PacingState is what pacing does with the budget of a campaign, as the leader of its group replicated it last. Shares
 // and means are of the current budget period. It is an extension of the interface.
 type PacingState struct {
-	Status            string  `json:"status" enum:"notPaced,onPlan,limitedByBudget,limitedByBid,limitedByWallet" doc:"notPaced: no budget, or one that is spent as soon as possible. onPlan: the budget is spent, and hardly more could be. limitedByBudget: a larger budget would be spent too. limitedByBid: the full bids spend less than the budget. limitedByWallet: the wallet is empty."`
+	Status            string  `json:"status" enum:"notPaced,onPlan,limitedByBudget,limitedByBid,limitedByWallet,limitedByReturn" doc:"notPaced: no budget, or one that is spent as soon as possible. onPlan: the budget is spent, and hardly more could be. limitedByBudget: a larger budget would be spent too. limitedByBid: the full bids spend less than the budget. limitedByWallet: the wallet is empty. limitedByReturn: purchases bring less than the target return, which lowers the bids more than the budget does."`
 	SkippedShare      float64 `json:"skippedShare" doc:"The share of auctions that pacing left out."`
 	MeanMultiplier    float64 `json:"meanMultiplier" doc:"The mean factor by which pacing lowered bids; 1: not at all."`
 	LostValueEstimate int64   `json:"lostValueEstimate" doc:"Minor units. An estimate of what the clicks that pacing held back were worth by the campaign's own bids; 0 unless status is limitedByBudget."`
@@ -21,7 +21,7 @@ type PacingState struct {
 // pacingStates are the statuses as the interface writes them.
 var pacingStates = [pacing.Statuses]string{
 	pacing.NotPaced: "notPaced", pacing.OnPlan: "onPlan", pacing.LimitedByBudget: "limitedByBudget", pacing.LimitedByBid: "limitedByBid",
-	pacing.LimitedByWallet: "limitedByWallet",
+	pacing.LimitedByWallet: "limitedByWallet", pacing.LimitedByReturn: "limitedByReturn",
 }
 
 // pacingStateOf returns nil for a campaign about which the controller has not decided anything yet.
