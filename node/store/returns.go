@@ -22,8 +22,9 @@ func (s *Store) CarryOutReturns(ctx context.Context, g ids.Group) (closed int, e
 	}
 	byGroup := make(map[ids.Group]*command.ApplyReturns)
 	var done command.CloseReturns
+	left := creditItemsMax
 	for i := range open {
-		if open[i].Uncredited {
+		if open[i].Uncredited || left <= 0 { // What is left over is for the next round.
 			continue
 		}
 		done.Purchases = append(done.Purchases, open[i].ReturnedPurchase)
@@ -32,6 +33,7 @@ func (s *Store) CarryOutReturns(ctx context.Context, g ids.Group) (closed int, e
 				byGroup[of] = &command.ApplyReturns{}
 			}
 			byGroup[of].Returns = append(byGroup[of].Returns, items...)
+			left -= len(items)
 		}
 	}
 	if len(done.Purchases) == 0 {
