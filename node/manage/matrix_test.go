@@ -58,7 +58,7 @@ func TestOtherTenantsIDs(t *testing.T) {
 	ids := owned(t, w)
 	tried := 0
 	for _, o := range operations(t, w) {
-		if o.v2() || !strings.Contains(o.path, "{") {
+		if o.v2() || !strings.Contains(o.path, "{") || o.id == "eraseUser" { // Every text may be the id of a user.
 			continue
 		}
 		mine := o.path

@@ -180,7 +180,7 @@ func TestUnknownResources(t *testing.T) {
 	put("products", `{"products":[{"id":"mine","name":"P","vendors":["mine"],"categories":[]}]}`)
 	put("categories", `{"categories":[{"id":"mine","name":"C"}]}`)
 	for _, o := range operations(t, w) {
-		if o.v2() || !strings.Contains(o.path, "{") {
+		if o.v2() || !strings.Contains(o.path, "{") || o.id == "eraseUser" { // Every text may be the id of a user.
 			continue
 		}
 		body := ""

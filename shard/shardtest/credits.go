@@ -88,7 +88,8 @@ func (m *Model) Decide(x *command.DecideCredits) command.Result {
 func (m *Model) Credit(x *command.ApplyCredits) command.Result {
 	for i, c := range x.Credits {
 		if !m.kept(c.Purchase.OpenedMillis) || slices.ContainsFunc(m.Credits, func(old Credited) bool {
-			return old.Purchase == c.Purchase && old.Item == c.Item
+			sameDay := old.Purchase.OpenedMillis/dayMillis == c.Purchase.OpenedMillis/dayMillis // A purchase is known by its day and key.
+			return sameDay && old.Purchase.Key == c.Purchase.Key && old.Item == c.Item
 		}) {
 			continue
 		}
