@@ -88,8 +88,7 @@ func (m *Model) Decide(x *command.DecideCredits) command.Result {
 func (m *Model) Credit(x *command.ApplyCredits) command.Result {
 	for i, c := range x.Credits {
 		if !m.kept(c.Purchase.OpenedMillis) || slices.ContainsFunc(m.Credits, func(old Credited) bool {
-			sameDay := old.Purchase.OpenedMillis/dayMillis == c.Purchase.OpenedMillis/dayMillis // A purchase is known by its day and key.
-			return sameDay && old.Purchase.Key == c.Purchase.Key && old.Item == c.Item
+			return sameItem(&old.Credit, &c)
 		}) {
 			continue
 		}
@@ -110,6 +109,13 @@ func (m *Model) Credit(x *command.ApplyCredits) command.Result {
 		}
 	}
 	return command.Result{}
+}
+
+// sameItem reports whether two credits are of one item of a purchase. An id opens at most one purchase a day, because it is
+// known for 72 hours.
+func sameItem(a, b *command.Credit) bool {
+	const day = 24 * hourMillis
+	return a.Purchase.Key == b.Purchase.Key && a.Purchase.OpenedMillis/day == b.Purchase.OpenedMillis/day && a.Item == b.Item
 }
 
 // paidByPurchase reports whether a credit is the first that pays for its token.
