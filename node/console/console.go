@@ -105,6 +105,12 @@ func (s *Service) Routes(l Listener) map[string]http.HandlerFunc {
 		"DELETE " + APIBase + "/users/invitations/{invitation_id}": h.answer(h.revoke),
 		"GET " + APIBase + "/live":                                 h.live,
 		"PUT " + APIBase + "/password":                             h.answer(h.changePassword),
+		"GET " + APIBase + "/second-factor":                        h.answer(h.secondFactor),
+		"POST " + APIBase + "/second-factor":                       h.answer(h.beginSecondFactor),
+		"PUT " + APIBase + "/second-factor":                        h.answer(h.confirmSecondFactor),
+		"POST " + APIBase + "/second-factor/off":                   h.answer(h.changeOwnFactor("turnOffSecondFactor", h.turnOffSecondFactor)),
+		"POST " + APIBase + "/second-factor/recovery-codes":        h.answer(h.changeOwnFactor("replaceRecoveryCodes", h.replaceRecoveryCodes)),
+		"DELETE " + APIBase + "/second-factors/{user_id}":          h.answer(h.resetSecondFactor),
 	}
 }
 

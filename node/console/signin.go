@@ -91,43 +91,65 @@ func (s *Service) describe(u *store.ConsoleUser, access store.ConsoleAccess) Ses
 type Credentials struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
+	Code     string `json:"code"` // Of the second factor, for users who have one.
 }
 
-// signIn compares the credentials and begins a login session.
+// signIn compares the credentials and begins a login session. A user with a second factor sends the password again together with the
+// code. So there are no sessions that are half signed in.
 func (h handlers) signIn(w http.ResponseWriter, r *http.Request) (any, error) {
 	in, err := read[Credentials](r)
 	if err != nil {
 		return nil, err
 	}
-	u, err := h.verify(r, in.Email, in.Password)
+	u, err := h.verify(r, in.Email, in.Password, in.Code)
 	if err != nil {
 		return nil, err
 	}
 	return h.begin(w, r, &u)
 }
 
-// verify returns the user with an address and a password. It counts the attempt.
-func (h handlers) verify(r *http.Request, email, password string) (store.ConsoleUser, error) {
+// verify returns the user with an address and a password, whose second factor has the code if there is one. It counts the attempt.
+func (h handlers) verify(r *http.Request, email, password, code string) (store.ConsoleUser, error) {
+	u, attempt, err := h.password(r, email, password)
+	if err == nil {
+		err = h.present(r, &u, code)
+	}
+	switch {
+	case err == nil:
+		attempt.Succeeded()
+	case code == "" && isCode(err, apierr.SecondFactorRequired):
+		attempt.Withdraw()
+	}
+	return u, err
+}
+
+// password returns the user with an address and a password, and the attempt, which counts as failed until the caller says otherwise.
+func (h handlers) password(r *http.Request, email, password string) (store.ConsoleUser, login.Attempt, error) {
 	attempt, until, allowed := h.attempts.Begin(h.Client(r), email, h.deps.Now())
 	if !allowed {
-		return store.ConsoleUser{}, wait{until}
+		return store.ConsoleUser{}, attempt, wait{until}
 	}
 	u, err := h.people(r.Context()).UserByEmail(email)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return u, err
+		return u, attempt, err
 	}
 	ok, outdated, err := h.hasher.Verify(r.Context(), password, u.PasswordHash)
 	switch {
 	case err != nil:
-		return u, err
+		return u, attempt, err
 	case !ok:
-		return u, apierr.New(apierr.WrongCredentials, "")
+		return u, attempt, apierr.New(apierr.WrongCredentials, "")
 	}
-	attempt.Succeeded()
 	if outdated {
 		h.rehash(r.Context(), &u, password)
 	}
-	return u, nil
+	return u, attempt, nil
+}
+
+// isCode reports whether an error is the refusal with a code.
+func isCode(err error, code apierr.Code) bool {
+	refusal, ok := errors.AsType[*apierr.Error](err)
+	return ok && refusal.Code == code
 }
 
 // rehash replaces a hash with older parameters. It may fail; the next sign-in tries again.
@@ -247,9 +269,11 @@ func (h handlers) changePassword(w http.ResponseWriter, r *http.Request) (any, e
 	if err := login.CheckPassword(in.New); err != nil {
 		return nil, bad("new", err.Error())
 	}
-	if _, err := h.verify(r, l.User.Email, in.Current); err != nil {
+	_, attempt, err := h.password(r, l.User.Email, in.Current)
+	if err != nil {
 		return nil, err
 	}
+	attempt.Succeeded()
 	hash, err := h.hasher.Hash(r.Context(), in.New)
 	if err != nil {
 		return nil, err
