@@ -42,6 +42,7 @@ export function pageTests(given) {
         "/cluster",
         "/settings",
         "/settings?tab=node",
+        "/account",
         "/live?tab=explained",
         "/nothing-here",
       ];

@@ -78,6 +78,7 @@ export const pages: PageEntry[] = [
     roles: admins,
   },
   { path: "/settings", label: "Settings", group: "Administer", component: lazy(() => import("../pages/Settings")) },
+  { path: "/account", component: lazy(() => import("../pages/Account")), vendors: true },
 ];
 
 export const permitted = (page: PageEntry, role: Role) =>
