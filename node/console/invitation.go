@@ -50,7 +50,7 @@ func (h handlers) accept(w http.ResponseWriter, r *http.Request) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	return h.begin(w, r, &done)
+	return h.begin(w, r, &done, "signIn")
 }
 
 // accountOf returns the account that accepts: the existing one of the address, whose password must be right, or a new one.

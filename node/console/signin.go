@@ -41,11 +41,13 @@ type Marketplace struct {
 	VendorID string            `json:"vendorId,omitempty"`
 }
 
-// Needs is the error that a page without a login session gets. NeedsAdmin says that there is no admin yet.
+// Needs is the error that a page without a login session gets. NeedsAdmin says that there is no admin yet, Provider is the name of the
+// identity provider through which people may sign in, empty without one.
 type Needs struct {
 	ErrCode    string `json:"errCode"`
 	Message    string `json:"message"`
 	NeedsAdmin bool   `json:"needsAdmin"`
+	Provider   string `json:"provider,omitempty"`
 }
 
 // session answers who is signed in.
@@ -68,7 +70,7 @@ func (h handlers) needs() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Needs{apierr.NotSignedIn.String(), apierr.NotSignedIn.Message(), !has}, nil
+	return Needs{apierr.NotSignedIn.String(), apierr.NotSignedIn.Message(), !has, h.config.Access.Name}, nil
 }
 
 // describe returns the answer about a user with the access that a request uses.
@@ -105,7 +107,7 @@ func (h handlers) signIn(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.begin(w, r, &u)
+	return h.begin(w, r, &u, "signIn")
 }
 
 // verify returns the user with an address and a password, whose second factor has the code if there is one. It counts the attempt.
@@ -172,9 +174,9 @@ func (h handlers) rehash(ctx context.Context, u *store.ConsoleUser, password str
 const agentMax = 200
 
 // begin begins a login session with a new secret, so that nobody who knew the cookie before knows it now. The session that the
-// request came with ends.
-func (h handlers) begin(w http.ResponseWriter, r *http.Request, u *store.ConsoleUser) (any, error) {
-	return audited(h, r, u, "signIn", func(ctx context.Context) (any, error) {
+// request came with ends. The operation names how the user signed in, for the audit log.
+func (h handlers) begin(w http.ResponseWriter, r *http.Request, u *store.ConsoleUser, operation string) (any, error) {
+	return audited(h, r, u, operation, func(ctx context.Context) (any, error) {
 		secret := login.NewSecret()
 		key, _ := login.KeyOf(secret)
 		agent := r.UserAgent()
@@ -235,7 +237,7 @@ func (h handlers) setup(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.begin(w, r, &u)
+	return h.begin(w, r, &u, "signIn")
 }
 
 // createAdmin makes the first admin of the cluster. ErrAlreadyExists when there was one before.

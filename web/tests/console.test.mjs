@@ -8,6 +8,7 @@ import { hostileTests } from "./hostile.mjs";
 import { keyTests } from "./keys.mjs";
 import { startNode } from "./node.mjs";
 import { pageTests } from "./pages.mjs";
+import { providerTests } from "./provider.mjs";
 
 const given = { browser: null, demo: null };
 
@@ -28,4 +29,5 @@ keyTests(given);
 auctionTests(given);
 hostileTests(given);
 factorTests(given);
+providerTests(given);
 accessTests(given);

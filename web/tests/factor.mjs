@@ -99,6 +99,7 @@ export function factorTests(given) {
       await page.getByText("9 recovery codes left").waitFor();
 
       await admin.page.reload();
+      await admin.page.getByRole("button", { name: `Reset second factor of ${who.email}` }).waitFor();
       await screenshot(admin.page, `${scheme}-users-factor`);
       await admin.page.getByRole("button", { name: `Reset second factor of ${who.email}` }).click();
       await admin.page.getByRole("dialog").getByRole("button", { name: "Reset second factor" }).click();

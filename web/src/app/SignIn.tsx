@@ -4,14 +4,15 @@ import { useEffect, useState } from "react";
 import { needsCode } from "../api/account";
 import { ApiError, request } from "../api/client";
 import { useWrite } from "../api/query";
-import { enter, forget, type Answered } from "../api/session";
+import { enter, forget, type Answered, type SignedOut } from "../api/session";
 import { Failure } from "../ui/States";
 import { CodeInput } from "./CodeInput";
 import { Entrance } from "./Entrance";
+import { ProviderButton, ProviderFailure } from "./ProviderSignIn";
 
 // SignIn asks for the address and the password, and then for the code of those who have a second factor. Both go to the
 // node together, so nobody is half signed in.
-export function SignIn({ needsAdmin }: { needsAdmin: boolean }) {
+export function SignIn({ needsAdmin, provider }: SignedOut) {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
@@ -54,6 +55,7 @@ export function SignIn({ needsAdmin }: { needsAdmin: boolean }) {
   return (
     <Entrance title="Sign in" submit={submit}>
       {needsAdmin && <NoAdminYet />}
+      {provider && <ProviderFailure provider={provider} />}
       <TextInput
         label="Email"
         type="email"
@@ -74,6 +76,7 @@ export function SignIn({ needsAdmin }: { needsAdmin: boolean }) {
       <Button type="submit" loading={signIn.isPending}>
         Sign in
       </Button>
+      {provider && <ProviderButton provider={provider} />}
     </Entrance>
   );
 }
