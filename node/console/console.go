@@ -106,6 +106,7 @@ func (s *Service) Routes(l Listener) map[string]http.HandlerFunc {
 		"PATCH " + APIBase + "/users/{user_id}":                    h.answer(h.changeRole),
 		"DELETE " + APIBase + "/users/{user_id}":                   h.answer(h.removeUser),
 		"DELETE " + APIBase + "/users/invitations/{invitation_id}": h.answer(h.revoke),
+		"GET " + APIBase + "/purchases":                            h.answer(h.purchase),
 		"GET " + APIBase + "/live":                                 h.live,
 		"PUT " + APIBase + "/password":                             h.answer(h.changePassword),
 		"GET " + APIBase + "/oidc/start":                           h.startProvider,

@@ -9,6 +9,7 @@ import { keyTests } from "./keys.mjs";
 import { startNode } from "./node.mjs";
 import { pageTests } from "./pages.mjs";
 import { providerTests } from "./provider.mjs";
+import { purchaseTests } from "./purchases.mjs";
 
 const given = { browser: null, demo: null };
 
@@ -30,4 +31,5 @@ auctionTests(given);
 hostileTests(given);
 factorTests(given);
 providerTests(given);
+purchaseTests(given);
 accessTests(given);

@@ -43,6 +43,7 @@ export function pageTests(given) {
         "/settings",
         "/settings?tab=node",
         "/account",
+        "/purchases",
         "/live?tab=explained",
         "/nothing-here",
       ];
