@@ -1,9 +1,10 @@
 // The user's own account: the second factor of the sign-in.
-import { Alert, Badge, Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { Alert, Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useState } from "react";
 import { factorPrefix, newRecoveryCodes, turnOffFactor, useSecondFactor, type SecondFactor } from "../api/account";
 import { useWrite } from "../api/query";
 import { useCurrent } from "../api/session";
+import { State } from "../ui/Badges";
 import { Page } from "../ui/Page";
 import { Loaded } from "../ui/States";
 import { Time } from "../ui/time";
@@ -21,11 +22,7 @@ export default function Account() {
             <Title order={2} size="h4">
               Second factor
             </Title>
-            {factor.data && (
-              <Badge variant="light" color={factor.data.on ? "teal.9" : "gray"}>
-                {factor.data.on ? "On" : "Off"}
-              </Badge>
-            )}
+            {factor.data && <State of={factor.data.on ? "on" : "off"} />}
           </Group>
           <Text size="sm" c="dimmed">
             After the password, the console asks for a code that an app on your phone shows. Whoever learns your

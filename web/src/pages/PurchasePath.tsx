@@ -1,8 +1,9 @@
 // The parts of a purchase's attribution path: a summary, the credited items, and the touches before it.
-import { Alert, Anchor, Badge, Stack, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "react-router";
 import type { Credit, Purchase, Touch } from "../api/purchases";
 import { useCurrent } from "../api/session";
+import { State } from "../ui/Badges";
 import { DataTable } from "../ui/DataTable";
 import { formatMoney } from "../ui/money";
 import { Empty } from "../ui/States";
@@ -131,9 +132,10 @@ const AdOf = ({ touch }: { touch: Touch }) => (
 function Result({ considered, items }: { considered: boolean; items: number[] }) {
   if (items.length > 0)
     return (
-      <Badge variant="light" color="teal.9">
-        item {items.join(", ")}
-      </Badge>
+      <Group gap="xs" wrap="nowrap">
+        <State of="credited" />
+        <Text size="sm">item {items.join(", ")}</Text>
+      </Group>
     );
   return (
     <Text size="sm" c="dimmed">
