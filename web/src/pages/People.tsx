@@ -39,7 +39,7 @@ export function People() {
         rows={people.data?.users}
         rowKey={(one) => `${one.id} ${one.vendorId ?? ""}`}
         error={people.error}
-        minWidth={820}
+        minWidth={960}
         retry={() => void people.refetch()}
         empty={<Empty title="Nobody has access yet" action={invite} />}
         columns={[
@@ -47,7 +47,7 @@ export function People() {
           {
             name: "Email",
             cell: (one) => (
-              <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+              <Text size="sm" miw={150} style={{ overflowWrap: "anywhere" }}>
                 {one.email}
               </Text>
             ),
