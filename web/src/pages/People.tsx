@@ -61,7 +61,7 @@ export function People() {
             align: "right",
             cell: (one) =>
               one.id !== session.user.id && (
-                <Group gap="xs" wrap="nowrap" justify="flex-end">
+                <Stack gap={6} align="flex-end">
                   {one.secondFactor && (
                     <ConfirmButton
                       label="Reset second factor"
@@ -78,7 +78,7 @@ export function People() {
                     run={() => remove.mutateAsync(one.id)}
                     question="The person is signed out within a second and cannot enter this marketplace again."
                   />
-                </Group>
+                </Stack>
               ),
           },
         ]}
