@@ -310,7 +310,7 @@ var notRaised = map[apierr.Code]string{
 	apierr.EqualFromAndTo: "management", apierr.AlreadyExists: "management", apierr.LimitExceeded: "management", apierr.PayloadTooLarge: "management",
 	apierr.UnsupportedMediaType: "management", apierr.TooManyRequests: "management",
 	apierr.NotSignedIn: "node/console", apierr.WrongCredentials: "node/console", apierr.ForbiddenRole: "node/console",
-	apierr.CrossOrigin: "node/console",
+	apierr.CrossOrigin: "node/console", apierr.SecondFactorRequired: "node/console",
 }
 
 // Every code with which an auction request can be answered has a file with its status, and every kind of result has

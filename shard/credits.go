@@ -245,6 +245,19 @@ func (b Queries) Credit(n *command.PurchaseName, item uint16) (StoredCredit, boo
 	return must(readCredit(stored)), true
 }
 
+// CreditsOf lists the items of a purchase that were credited to touches of this group, when the purchase was opened on one of the
+// days [from, to]. The key is that of the purchase's event.
+func (b Queries) CreditsOf(key [16]byte, from, to uint32) (all []StoredCredit) {
+	for day := from; day <= to; day++ {
+		prefix := append(appendU32([]byte{tableCredit}, day), key[:]...)
+		b.R.Scan(prefix, prefixEnd(prefix), func(_, value []byte) bool {
+			all = append(all, must(readCredit(value)))
+			return true
+		})
+	}
+	return all
+}
+
 func purchaseNameOf(key []byte) command.PurchaseName {
 	return command.PurchaseName{OpenedMillis: int64(binary.BigEndian.Uint64(key[1:])), Key: [16]byte(key[9:])} // Written from an int64.
 }

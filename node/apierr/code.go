@@ -91,10 +91,11 @@ const (
 	WrongCredentials
 	ForbiddenRole
 	CrossOrigin
+	SecondFactorRequired
 )
 
 // Codes is the number of codes, OK included: the size of an array indexed by Code.
-const Codes = int(CrossOrigin) + 1
+const Codes = int(SecondFactorRequired) + 1
 
 type row struct {
 	errCode string
@@ -185,4 +186,5 @@ var table = [Codes]row{
 	WrongCredentials:               {"wrong_credentials", 401, "the e-mail address, the password or the link is wrong"},
 	ForbiddenRole:                  {"forbidden_role", 403, "the role of the signed-in user does not allow this operation"},
 	CrossOrigin:                    {"cross_origin_request", 403, "a page of another origin must not change anything here"},
+	SecondFactorRequired:           {"second_factor_required", 401, "the password is right; repeat the request with the code of the second factor"},
 }

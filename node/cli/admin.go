@@ -18,7 +18,7 @@ type adminCommand struct {
 	Create        adminCreate        `cmd:"" help:"Create an admin of the console on the node's own machine."`
 	List          adminList          `cmd:"" help:"List the admins of the console."`
 	Remove        adminRemove        `cmd:"" help:"Remove a user of the console; all sessions of the user end."`
-	ResetPassword adminResetPassword `cmd:"" help:"Set another password for a user of the console; all sessions of the user end."`
+	ResetPassword adminResetPassword `cmd:"" help:"Set another password for a user of the console and turn its second factor off; all sessions of the user end."`
 }
 
 // newAdmin returns the commands with a flag for every setting, because they need the node's data directory.

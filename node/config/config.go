@@ -69,6 +69,7 @@ type Config struct {
 	Offsite    Offsite
 	Webhooks   Webhooks
 	SMTP       SMTP
+	OIDC       OIDC
 	Raft       Raft
 	Disk       Disk
 	Drain      Drain
@@ -191,6 +192,17 @@ type Offsite struct {
 // Webhooks holds the settings of notifications.
 type Webhooks struct {
 	Development bool `help:"Also accept webhooks and connectors with http URLs of loopback addresses. Not for production."`
+}
+
+// OIDC is the identity provider through which people may sign in to the console, beside their passwords. The same on all nodes.
+type OIDC struct {
+	Issuer           string   `help:"Sign-in to the console through an OpenID Connect provider: its issuer URL; empty: passwords only. Its client redirects to SERVER.PUBLIC_URL/console/api/oidc/callback. The provider decides who has an e-mail address." placeholder:"URL"`
+	ClientID         string   `help:"Client id of this cluster at the provider." placeholder:"ID"`
+	ClientSecret     Secret   `help:"Client secret; empty for a public client. Prefer the variable: the process list shows flags." placeholder:"TEXT"`
+	ClientSecretFile string   `help:"File whose first line is the client secret." placeholder:"FILE"`
+	Name             string   `help:"Name of the provider on the button of the sign-in page; empty: the host of the issuer." placeholder:"TEXT"`
+	RoleClaim        string   `help:"Claim of the ID token that makes new users, such as groups; empty: only those sign in who are users of the console already." placeholder:"NAME"`
+	Roles            []string `help:"Roles in the first marketplace that values of oidc.role_claim give to new users; of several the first: admin, operator or analyst." placeholder:"VALUE=ROLE,…"`
 }
 
 // SMTP is the mail server through which the leader sends invitations. Without one, no mail is sent.

@@ -99,7 +99,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		}
 	}
 	l, err := load(nil, flags)
-	if err != nil || n != 6 {
+	if err != nil || n != 7 {
 		t.Fatalf("%d secrets, %v", n, err)
 	}
 	var b bytes.Buffer

@@ -45,6 +45,7 @@ func (c Config) faults() []*Fault {
 	c.checkConnectors(add)
 	c.checkMail(add)
 	c.checkAdmin(add)
+	c.checkProvider(add)
 	if c.Raft.TrailingLogs < 2*c.Raft.SnapshotThreshold {
 		add("raft.trailing_logs", "%d is less than twice raft.snapshot_threshold (%d): a slow follower would need a snapshot each time",
 			c.Raft.TrailingLogs, c.Raft.SnapshotThreshold)
@@ -173,6 +174,43 @@ func (c Config) checkMail(add func(key, problem string, args ...any)) {
 	if c.SMTP.TLS == "none" && c.SMTP.Password != "" {
 		add("smtp.tls", "none would send the password in clear")
 	}
+}
+
+// checkProvider requires what a sign-in through an identity provider needs. Plain HTTP would let anybody on the way sign in.
+func (c Config) checkProvider(add func(key, problem string, args ...any)) {
+	o := c.OIDC
+	if o.Issuer == "" {
+		if o.ClientID != "" || o.ClientSecretFile != "" || o.RoleClaim != "" || len(o.Roles) > 0 {
+			add("oidc.issuer", "is missing, so the other settings of oidc have no effect")
+		}
+		return
+	}
+	u, err := url.Parse(o.Issuer)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(hostPort(u))) {
+		add("oidc.issuer", "%q is not an https URL without user name, query and fragment; plain http is for loopback addresses", withoutUserinfo(o.Issuer))
+	}
+	if o.ClientID == "" {
+		add("oidc.client_id", "is needed together with oidc.issuer")
+	}
+	if o.ClientSecret != "" && o.ClientSecretFile != "" {
+		add("oidc.client_secret_file", "oidc.client_secret is set, too; set one of the two")
+	}
+	if (o.RoleClaim == "") != (len(o.Roles) == 0) {
+		add("oidc.role_claim", "is needed together with oidc.roles")
+	}
+	for _, r := range o.Roles {
+		if value, role, _ := strings.Cut(r, "="); value == "" || !slices.Contains([]string{"admin", "operator", "analyst"}, role) {
+			add("oidc.roles", "%q is not VALUE=ROLE with the role admin, operator or analyst", r)
+		}
+	}
+}
+
+// hostPort is the host of a URL with its port, as loopback takes it.
+func hostPort(u *url.URL) string {
+	if u.Port() == "" {
+		return net.JoinHostPort(u.Hostname(), "80")
+	}
+	return u.Host
 }
 
 func (c Config) checkAdmin(add func(key, problem string, args ...any)) {

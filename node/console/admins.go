@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/login"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 // The functions below are for whoever administers the machine of a node. They prove nothing about the caller, and their errors are
@@ -27,7 +28,8 @@ func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error
 	return err
 }
 
-// CreateAdmin makes an admin of the first marketplace. A user with the address becomes one and gets the password.
+// CreateAdmin makes an admin of the first marketplace. A user with the address becomes one, gets the password and loses the second
+// factor.
 func (s *Service) CreateAdmin(ctx context.Context, email, name, password string) error {
 	if err := errors.Join(CheckEmail(email), checkPerson(name, password)); err != nil {
 		return err
@@ -46,12 +48,23 @@ func (s *Service) CreateAdmin(ctx context.Context, email, name, password string)
 	if err != nil {
 		return err
 	}
-	_, err = s.people(ctx).Change(ctx, u.ID, func(u *store.ConsoleUser) error {
+	if _, err = s.people(ctx).Change(ctx, u.ID, func(u *store.ConsoleUser) error {
 		u.PasswordHash = hash
 		u.Epoch++
 		return u.Grant(AdminAccess)
-	})
-	return err
+	}); err != nil {
+		return err
+	}
+	return s.dropSecondFactor(ctx, u.ID)
+}
+
+// dropSecondFactor turns the second factor of a user off, if there is one: whoever lost the phone and the recovery codes gets back in
+// through the node's machine.
+func (s *Service) dropSecondFactor(ctx context.Context, user ids.UUID) error {
+	if err := s.people(ctx).RemoveSecondFactor(ctx, user); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 // Admins lists the admins of the first marketplace, newest first. BOUND: adminsListed.
@@ -71,7 +84,7 @@ func (s *Service) Remove(ctx context.Context, email string) error {
 	return s.people(ctx).Remove(ctx, u.ID)
 }
 
-// ResetPassword sets the password of the user with an address; all sessions of the user end.
+// ResetPassword sets the password of the user with an address and turns the second factor off; all sessions of the user end.
 func (s *Service) ResetPassword(ctx context.Context, email, password string) error {
 	if err := login.CheckPassword(password); err != nil {
 		return bad("password", err.Error())
@@ -84,12 +97,14 @@ func (s *Service) ResetPassword(ctx context.Context, email, password string) err
 	if err != nil {
 		return err
 	}
-	_, err = s.people(ctx).Change(ctx, u.ID, func(u *store.ConsoleUser) error {
+	if _, err = s.people(ctx).Change(ctx, u.ID, func(u *store.ConsoleUser) error {
 		u.PasswordHash = hash
 		u.Epoch++
 		return nil
-	})
-	return err
+	}); err != nil {
+		return err
+	}
+	return s.dropSecondFactor(ctx, u.ID)
 }
 
 // IsInput reports whether an error is about what the caller sent.

@@ -33,6 +33,9 @@ type Config struct {
 	Version   string
 	Demo      bool // The market is the demo's.
 	Settings  []Setting
+	// Provider is the identity provider through which people sign in, nil without one. Its redirect address ends with ProviderCallback.
+	Provider *login.Provider
+	Access   ProviderAccess
 }
 
 // Deps are the parts of the node behind the console.
@@ -103,8 +106,17 @@ func (s *Service) Routes(l Listener) map[string]http.HandlerFunc {
 		"PATCH " + APIBase + "/users/{user_id}":                    h.answer(h.changeRole),
 		"DELETE " + APIBase + "/users/{user_id}":                   h.answer(h.removeUser),
 		"DELETE " + APIBase + "/users/invitations/{invitation_id}": h.answer(h.revoke),
+		"GET " + APIBase + "/purchases":                            h.answer(h.purchase),
 		"GET " + APIBase + "/live":                                 h.live,
 		"PUT " + APIBase + "/password":                             h.answer(h.changePassword),
+		"GET " + APIBase + "/oidc/start":                           h.startProvider,
+		"GET " + ProviderCallback:                                  h.finishProvider,
+		"GET " + APIBase + "/second-factor":                        h.answer(h.secondFactor),
+		"POST " + APIBase + "/second-factor":                       h.answer(h.beginSecondFactor),
+		"PUT " + APIBase + "/second-factor":                        h.answer(h.confirmSecondFactor),
+		"POST " + APIBase + "/second-factor/off":                   h.answer(h.changeOwnFactor("turnOffSecondFactor", h.turnOffSecondFactor)),
+		"POST " + APIBase + "/second-factor/recovery-codes":        h.answer(h.changeOwnFactor("replaceRecoveryCodes", h.replaceRecoveryCodes)),
+		"DELETE " + APIBase + "/second-factors/{user_id}":          h.answer(h.resetSecondFactor),
 	}
 }
 

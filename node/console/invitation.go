@@ -15,6 +15,7 @@ type Acceptance struct {
 	Token    string `json:"token"`
 	Name     string `json:"name"`
 	Password string `json:"password"`
+	Code     string `json:"code"` // Of the second factor, for users who have an account and a second factor.
 }
 
 // accept accepts an invitation and signs in. The address is that of the invitation: its link was sent there.
@@ -49,14 +50,14 @@ func (h handlers) accept(w http.ResponseWriter, r *http.Request) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	return h.begin(w, r, &done)
+	return h.begin(w, r, &done, "signIn")
 }
 
 // accountOf returns the account that accepts: the existing one of the address, whose password must be right, or a new one.
 func (h handlers) accountOf(r *http.Request, email string, in *Acceptance) (store.ConsoleUser, error) {
 	_, err := h.people(r.Context()).UserByEmail(email)
 	if err == nil {
-		return h.verify(r, email, in.Password)
+		return h.verify(r, email, in.Password, in.Code)
 	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return store.ConsoleUser{}, err

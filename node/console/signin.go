@@ -41,11 +41,13 @@ type Marketplace struct {
 	VendorID string            `json:"vendorId,omitempty"`
 }
 
-// Needs is the error that a page without a login session gets. NeedsAdmin says that there is no admin yet.
+// Needs is the error that a page without a login session gets. NeedsAdmin says that there is no admin yet, Provider is the name of the
+// identity provider through which people may sign in, empty without one.
 type Needs struct {
 	ErrCode    string `json:"errCode"`
 	Message    string `json:"message"`
 	NeedsAdmin bool   `json:"needsAdmin"`
+	Provider   string `json:"provider,omitempty"`
 }
 
 // session answers who is signed in.
@@ -68,7 +70,7 @@ func (h handlers) needs() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Needs{apierr.NotSignedIn.String(), apierr.NotSignedIn.Message(), !has}, nil
+	return Needs{apierr.NotSignedIn.String(), apierr.NotSignedIn.Message(), !has, h.config.Access.Name}, nil
 }
 
 // describe returns the answer about a user with the access that a request uses.
@@ -91,43 +93,65 @@ func (s *Service) describe(u *store.ConsoleUser, access store.ConsoleAccess) Ses
 type Credentials struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
+	Code     string `json:"code"` // Of the second factor, for users who have one.
 }
 
-// signIn compares the credentials and begins a login session.
+// signIn compares the credentials and begins a login session. A user with a second factor sends the password again together with the
+// code. So there are no sessions that are half signed in.
 func (h handlers) signIn(w http.ResponseWriter, r *http.Request) (any, error) {
 	in, err := read[Credentials](r)
 	if err != nil {
 		return nil, err
 	}
-	u, err := h.verify(r, in.Email, in.Password)
+	u, err := h.verify(r, in.Email, in.Password, in.Code)
 	if err != nil {
 		return nil, err
 	}
-	return h.begin(w, r, &u)
+	return h.begin(w, r, &u, "signIn")
 }
 
-// verify returns the user with an address and a password. It counts the attempt.
-func (h handlers) verify(r *http.Request, email, password string) (store.ConsoleUser, error) {
+// verify returns the user with an address and a password, whose second factor has the code if there is one. It counts the attempt.
+func (h handlers) verify(r *http.Request, email, password, code string) (store.ConsoleUser, error) {
+	u, attempt, err := h.password(r, email, password)
+	if err == nil {
+		err = h.present(r, &u, code)
+	}
+	switch {
+	case err == nil:
+		attempt.Succeeded()
+	case code == "" && isCode(err, apierr.SecondFactorRequired):
+		attempt.Withdraw()
+	}
+	return u, err
+}
+
+// password returns the user with an address and a password, and the attempt, which counts as failed until the caller says otherwise.
+func (h handlers) password(r *http.Request, email, password string) (store.ConsoleUser, login.Attempt, error) {
 	attempt, until, allowed := h.attempts.Begin(h.Client(r), email, h.deps.Now())
 	if !allowed {
-		return store.ConsoleUser{}, wait{until}
+		return store.ConsoleUser{}, attempt, wait{until}
 	}
 	u, err := h.people(r.Context()).UserByEmail(email)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return u, err
+		return u, attempt, err
 	}
 	ok, outdated, err := h.hasher.Verify(r.Context(), password, u.PasswordHash)
 	switch {
 	case err != nil:
-		return u, err
+		return u, attempt, err
 	case !ok:
-		return u, apierr.New(apierr.WrongCredentials, "")
+		return u, attempt, apierr.New(apierr.WrongCredentials, "")
 	}
-	attempt.Succeeded()
 	if outdated {
 		h.rehash(r.Context(), &u, password)
 	}
-	return u, nil
+	return u, attempt, nil
+}
+
+// isCode reports whether an error is the refusal with a code.
+func isCode(err error, code apierr.Code) bool {
+	refusal, ok := errors.AsType[*apierr.Error](err)
+	return ok && refusal.Code == code
 }
 
 // rehash replaces a hash with older parameters. It may fail; the next sign-in tries again.
@@ -150,9 +174,9 @@ func (h handlers) rehash(ctx context.Context, u *store.ConsoleUser, password str
 const agentMax = 200
 
 // begin begins a login session with a new secret, so that nobody who knew the cookie before knows it now. The session that the
-// request came with ends.
-func (h handlers) begin(w http.ResponseWriter, r *http.Request, u *store.ConsoleUser) (any, error) {
-	return audited(h, r, u, "signIn", func(ctx context.Context) (any, error) {
+// request came with ends. The operation names how the user signed in, for the audit log.
+func (h handlers) begin(w http.ResponseWriter, r *http.Request, u *store.ConsoleUser, operation string) (any, error) {
+	return audited(h, r, u, operation, func(ctx context.Context) (any, error) {
 		secret := login.NewSecret()
 		key, _ := login.KeyOf(secret)
 		agent := r.UserAgent()
@@ -213,7 +237,7 @@ func (h handlers) setup(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.begin(w, r, &u)
+	return h.begin(w, r, &u, "signIn")
 }
 
 // createAdmin makes the first admin of the cluster. ErrAlreadyExists when there was one before.
@@ -247,9 +271,11 @@ func (h handlers) changePassword(w http.ResponseWriter, r *http.Request) (any, e
 	if err := login.CheckPassword(in.New); err != nil {
 		return nil, bad("new", err.Error())
 	}
-	if _, err := h.verify(r, l.User.Email, in.Current); err != nil {
+	_, attempt, err := h.password(r, l.User.Email, in.Current)
+	if err != nil {
 		return nil, err
 	}
+	attempt.Succeeded()
 	hash, err := h.hasher.Hash(r.Context(), in.New)
 	if err != nil {
 		return nil, err

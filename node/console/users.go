@@ -25,6 +25,8 @@ type User struct {
 	VendorID  string            `json:"vendorId,omitempty"`
 	CreatedAt time.Time         `json:"createdAt"`
 	Sessions  []OpenSession     `json:"sessions"`
+	// SecondFactor says whether the user is asked for a code after the password.
+	SecondFactor bool `json:"secondFactor"`
 }
 
 // OpenSession is a login session in lists.
@@ -82,9 +84,13 @@ func (h handlers) users(_ http.ResponseWriter, r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		_, err = people.SecondFactor(found[i].ID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
 		for _, a := range found[i].Access {
 			if a.Marketplace == in {
-				out.Users = append(out.Users, userOf(&found[i], a, sessions))
+				out.Users = append(out.Users, userOf(&found[i], a, sessions, err == nil))
 			}
 		}
 	}
@@ -95,8 +101,8 @@ func (h handlers) users(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return out, err
 }
 
-func userOf(u *store.ConsoleUser, a store.ConsoleAccess, sessions []store.LoginSession) User {
-	out := User{u.ID.String(), u.Email, u.Name, a.Role, a.Vendor, time.UnixMilli(u.CreatedMillis).UTC(), []OpenSession{}}
+func userOf(u *store.ConsoleUser, a store.ConsoleAccess, sessions []store.LoginSession, factor bool) User {
+	out := User{u.ID.String(), u.Email, u.Name, a.Role, a.Vendor, time.UnixMilli(u.CreatedMillis).UTC(), []OpenSession{}, factor}
 	for _, s := range sessions {
 		out.Sessions = append(out.Sessions, OpenSession{
 			time.UnixMilli(s.CreatedMillis).UTC(), time.UnixMilli(s.SeenMillis).UTC(), s.Address, s.Agent,
@@ -197,6 +203,23 @@ func (h handlers) removeUser(_ http.ResponseWriter, r *http.Request) (any, error
 
 // changeAccess changes the rights of the user in the path, in the marketplace of an admin.
 func (h handlers) changeAccess(r *http.Request, operation string, change func(u *store.ConsoleUser, marketplace uint16) error) (any, error) {
+	return h.changeUser(r, operation, func(ctx context.Context, who *Identity, u *store.ConsoleUser) error {
+		id := u.ID
+		now, err := h.people(ctx).Change(ctx, id, func(u *store.ConsoleUser) error {
+			u.Epoch++
+			return change(u, who.Access.Marketplace)
+		})
+		if err == nil && len(now.Access) == 0 { // Without any right the account is of no use, and its address may be invited again.
+			err = h.people(ctx).Remove(ctx, id)
+		}
+		return err
+	})
+}
+
+// changeUser makes a change of the user in the path, who has a right in the marketplace of the admin that sent the request.
+func (h handlers) changeUser(
+	r *http.Request, operation string, change func(ctx context.Context, who *Identity, u *store.ConsoleUser) error,
+) (any, error) {
 	who, err := h.admin(r)
 	if err != nil {
 		return nil, err
@@ -205,14 +228,14 @@ func (h handlers) changeAccess(r *http.Request, operation string, change func(u 
 	if err != nil {
 		return nil, store.ErrNotFound
 	}
-	return auditedIn(h, r, &who.User, who.Access.Marketplace, operation, func(ctx context.Context) (any, error) {
-		u, err := h.people(ctx).Change(ctx, id, func(u *store.ConsoleUser) error {
-			u.Epoch++
-			return change(u, who.Access.Marketplace)
-		})
-		if err == nil && len(u.Access) == 0 { // Without any right the account is of no use, and its address may be invited again.
-			err = h.people(ctx).Remove(ctx, id)
-		}
+	u, err := h.people(r.Context()).User(id)
+	if err != nil {
 		return nil, err
+	}
+	if !slices.ContainsFunc(u.Access, func(a store.ConsoleAccess) bool { return a.Marketplace == who.Access.Marketplace }) {
+		return nil, store.ErrNotFound
+	}
+	return auditedIn(h, r, &who.User, who.Access.Marketplace, operation, func(ctx context.Context) (any, error) {
+		return nil, change(ctx, &who, &u)
 	})
 }

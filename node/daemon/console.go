@@ -20,8 +20,13 @@ func (n *node) openConsole(start context.Context) (*console.Service, error) {
 	if n.manage != nil { // It is nil in a node that was started without its listeners.
 		address = n.manage.Addr().String()
 	}
+	provider, access, err := n.provider(n.cfg.PublicURL(address))
+	if err != nil {
+		return nil, err
+	}
 	people, err := console.New(console.Config{
 		PublicURL: n.cfg.PublicURL(address), Version: n.version, Demo: n.demoMarket, Settings: n.consoleSettings(),
+		Provider: provider, Access: access,
 	}, console.Deps{
 		Store: n.store, Watch: n.watch, Draining: n.stopping.Load, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,
 	})

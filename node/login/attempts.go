@@ -116,7 +116,20 @@ func (x Attempt) Succeeded() {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
 	delete(x.of.counters, x.subjects[0])
-	for _, s := range x.subjects[1:] {
+	x.decrement(x.subjects[1:])
+}
+
+// Withdraw takes the attempt back and nothing else. It is for a password that is right where a second factor is still missing: that is
+// no failure, and no success that would clear the failures of the address, or whoever knows a password could guess codes for ever.
+func (x Attempt) Withdraw() {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	x.decrement(x.subjects[:])
+}
+
+// decrement takes one from counters. LOCKS: mu is held.
+func (x Attempt) decrement(of []subject) {
+	for _, s := range of {
 		if c := x.of.counters[s]; c != nil && c.count > 0 {
 			c.count--
 		}

@@ -1,5 +1,5 @@
-// Package login has what a sign-in with a password needs and nothing that is stored or served: the hash of passwords, the secrets of
-// cookies and links, and the lock-out of those who guess.
+// Package login has what a sign-in needs and nothing that is stored or served: the hash of passwords, one-time codes of apps and
+// recovery codes, the secrets of cookies and links, and the lock-out of those who guess.
 //
 // Everything is safe for concurrent use.
 package login

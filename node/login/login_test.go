@@ -189,6 +189,32 @@ func TestSuccessTakesItsAttemptBack(t *testing.T) {
 	}
 }
 
+// A password without the second factor is no failure, and does not clear the codes that were guessed.
+func TestAPasswordAloneClearsNothing(t *testing.T) {
+	a, now, from := NewAttempts(), time.Unix(1e9, 0), netip.MustParseAddr("192.0.2.1")
+	for range 500 {
+		x, _, allowed := a.Begin(from, "own@example.com", now)
+		if !allowed {
+			t.Fatal("somebody who knows the password is locked out")
+		}
+		x.Withdraw()
+	}
+	guesses := 0
+	for ; guesses < 100; guesses++ {
+		x, _, allowed := a.Begin(from, "own@example.com", now)
+		if allowed {
+			x.Withdraw()
+			_, _, allowed = a.Begin(from, "own@example.com", now)
+		}
+		if !allowed {
+			break
+		}
+	}
+	if guesses != failuresOfPair {
+		t.Errorf("%d codes were guessed with the password between them, want %d", guesses, failuresOfPair)
+	}
+}
+
 // The table of counters is bounded, whoever fills it.
 func TestCountersAreBounded(t *testing.T) {
 	a, now := NewAttempts(), time.Unix(1e9, 0)

@@ -218,6 +218,7 @@ func (p People) Remove(ctx context.Context, id ids.UUID) error {
 		item.Expect = at.version
 		return append(records, item,
 			consoleUsers.deletion(p.t, consoleUsers.indexKind, keyOfID(id)),
-			consoleUsers.deletion(p.t, consoleUsers.indexKind, keyOfName(l.name))), nil
+			consoleUsers.deletion(p.t, consoleUsers.indexKind, keyOfName(l.name)),
+			p.factorDeletion(id, command.Any)), nil
 	}, command.NotFound)
 }

@@ -136,17 +136,23 @@ func (p People) SignOut(ctx context.Context, key LoginKey) error {
 // ChangePassword sets the hash of a user's password. Every login session of the user ends, and the one with the key old is replaced by
 // one with the key next, in the same command. REQUIRES: l was read with the key old.
 func (p People) ChangePassword(ctx context.Context, l *Login, next LoginKey, hash string) (ConsoleUser, error) {
+	return p.restart(ctx, l, next, func(u *ConsoleUser) { u.PasswordHash = hash })
+}
+
+// restart changes how a user signs in. Every login session of the user ends, and the one of l is replaced by one with the key next; all
+// in one command, together with the further records. ErrChanged when the user was changed since l was read.
+func (p People) restart(ctx context.Context, l *Login, next LoginKey, fn func(*ConsoleUser), more ...command.Record) (ConsoleUser, error) {
 	return p.changeWith(ctx, l.User.ID, func(u *ConsoleUser) error {
 		if u.Epoch != l.User.Epoch {
 			return ErrChanged
 		}
-		u.PasswordHash = hash
+		fn(u)
 		u.Epoch++
 		return nil
 	}, func(u *ConsoleUser) []command.Record {
 		s := l.Session
 		s.Epoch, s.SeenMillis = u.Epoch, p.t.now()
-		return []command.Record{p.loginDeletion(l.Key.recordID()), p.loginRecord(next, &s, 0)}
+		return append(slices.Clip(more), p.loginDeletion(l.Key.recordID()), p.loginRecord(next, &s, 0))
 	})
 }
 

@@ -97,6 +97,9 @@ func (r *Rules) inWindow(t *Touch, millis int64) bool {
 	return age >= 0 && age <= r.window(t.Kind, t.Format) && r.window(t.Kind, t.Format) > 0
 }
 
+// Considers reports whether a touch may be credited with a purchase that occurred at a time.
+func (r *Rules) Considers(t *Touch, millis int64) bool { return r.inWindow(t, millis) }
+
 // compare returns a number above 0 when a is stronger than b, below 0 when b is stronger.
 func (r *Rules) compare(a, b *Touch) int {
 	if r.ListingsFirst {

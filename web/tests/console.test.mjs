@@ -3,10 +3,13 @@ import { after, before } from "node:test";
 import { accessTests } from "./access.mjs";
 import { auctionTests } from "./auctions.mjs";
 import { launch } from "./browser.mjs";
+import { factorTests } from "./factor.mjs";
 import { hostileTests } from "./hostile.mjs";
 import { keyTests } from "./keys.mjs";
 import { openShop, startNode } from "./node.mjs";
 import { pageTests } from "./pages.mjs";
+import { providerTests } from "./provider.mjs";
+import { purchaseTests } from "./purchases.mjs";
 
 const given = { browser: null, demo: null, shop: null };
 
@@ -27,4 +30,7 @@ pageTests(given);
 keyTests(given);
 auctionTests(given);
 hostileTests(given);
+factorTests(given);
+providerTests(given);
+purchaseTests(given);
 accessTests(given);

@@ -42,6 +42,8 @@ export function pageTests(given) {
         "/cluster",
         "/settings",
         "/settings?tab=node",
+        "/account",
+        "/purchases",
         "/live?tab=explained",
         "/nothing-here",
       ];

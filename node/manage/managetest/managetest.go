@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/limits"
+	"github.com/gavel-ads/gavel/node/login"
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/operator"
 	"github.com/gavel-ads/gavel/node/serving"
@@ -152,7 +153,18 @@ func (w *Environment) NodeOn(t testing.TB, groups store.Groups) *manage.Server {
 	})
 }
 
+// NodeWithProvider is Node for a node through which people sign in with an identity provider.
+func (w *Environment) NodeWithProvider(t testing.TB, p *login.Provider, access console.ProviderAccess) *manage.Server {
+	t.Helper()
+	return w.listenerOf(t, w.Store, console.Config{PublicURL: w.config.PublicURL, Version: w.config.Version, Provider: p, Access: access})
+}
+
 func (w *Environment) listener(t testing.TB, s *store.Store) *manage.Server {
+	t.Helper()
+	return w.listenerOf(t, s, console.Config{PublicURL: w.config.PublicURL, Version: w.config.Version})
+}
+
+func (w *Environment) listenerOf(t testing.TB, s *store.Store, c console.Config) *manage.Server {
 	t.Helper()
 	audit := func(m uint16, e store.AuditEntry) {
 		if to := w.auditTo.Load(); to != nil {
@@ -164,7 +176,7 @@ func (w *Environment) listener(t testing.TB, s *store.Store) *manage.Server {
 			panic(err)
 		}
 	}
-	people, err := console.New(console.Config{PublicURL: w.config.PublicURL, Version: w.config.Version}, console.Deps{
+	people, err := console.New(c, console.Deps{
 		Store: s, Watch: w.core.Watch, Now: w.Now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Audit: audit,
 	})
 	if err != nil {

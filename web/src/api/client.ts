@@ -20,6 +20,7 @@ export class ApiError extends Error {
     readonly violations: Violation[] = [],
     readonly waitSeconds = 0, // Of a 429: how long the node asks to wait.
     readonly needsAdmin = false, // Of not_signed_in: no admin exists yet.
+    readonly provider = "", // Of not_signed_in: the identity provider through which people may sign in.
   ) {
     super(message);
     this.name = "ApiError";
@@ -112,6 +113,7 @@ function errorOf(response: Response, text: string): ApiError {
     violations,
     waitOf(response.headers),
     body.needsAdmin === true,
+    typeof body.provider === "string" ? body.provider : "",
   );
 }
 

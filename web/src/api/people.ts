@@ -10,6 +10,7 @@ export interface Person {
   role: Role;
   vendorId?: string;
   createdAt: string;
+  secondFactor: boolean;
   sessions: { signedInAt: string; seenAt: string; address: string; userAgent: string }[];
 }
 
@@ -41,4 +42,5 @@ export const invitePerson = (email: string, role: string) =>
 export const changeRole = (id: string, role: string) =>
   request("PATCH", `${path}/${encodeURIComponent(id)}`, { body: { role } });
 export const removePerson = (id: string) => request("DELETE", `${path}/${encodeURIComponent(id)}`);
+export const resetFactor = (id: string) => request("DELETE", `/second-factors/${encodeURIComponent(id)}`);
 export const withdrawInvitation = (id: string) => request("DELETE", `${path}/invitations/${encodeURIComponent(id)}`);

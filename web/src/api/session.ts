@@ -35,6 +35,7 @@ const sessionOf = (answer: Answered): Session => ({
 // SignedOut is what the service answers without a session.
 export interface SignedOut {
   needsAdmin: boolean;
+  provider?: string; // Name of the identity provider through which people may sign in.
 }
 
 export const sessionKey = ["session"];
@@ -47,7 +48,8 @@ export function useSession() {
       try {
         return sessionOf(await request<Answered>("GET", "/session", { signal }));
       } catch (error) {
-        if (error instanceof ApiError && error.status === 401) return { needsAdmin: error.needsAdmin };
+        if (error instanceof ApiError && error.status === 401)
+          return { needsAdmin: error.needsAdmin, ...(error.provider ? { provider: error.provider } : {}) };
         throw error;
       }
     },

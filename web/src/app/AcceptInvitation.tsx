@@ -3,10 +3,12 @@ import { Button, PasswordInput, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
+import { needsCode } from "../api/account";
 import { request } from "../api/client";
 import { useWrite } from "../api/query";
 import { enter, type Answered } from "../api/session";
 import { Failure } from "../ui/States";
+import { CodeInput } from "./CodeInput";
 import { Entrance, tokenOfAddress } from "./Entrance";
 import { passwordMin } from "./PasswordDialog";
 
@@ -14,11 +16,16 @@ export default function AcceptInvitation() {
   const [token] = useState(tokenOfAddress);
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  const [asked, setAsked] = useState(false);
   const client = useQueryClient();
   const navigate = useNavigate();
-  const accept = useWrite(() => request<Answered>("POST", "/invitations/accept", { body: { token, name, password } }));
+  const accept = useWrite(() =>
+    request<Answered>("POST", "/invitations/accept", { body: { token, name, password, code } }),
+  );
   const submit = () =>
     accept.mutate(undefined, {
+      onError: (error) => setAsked(asked || needsCode(error)),
       onSuccess: (session) => {
         enter(client, session);
         void navigate("/", { replace: true });
@@ -55,7 +62,8 @@ export default function AcceptInvitation() {
         value={password}
         onChange={(event) => setPassword(event.currentTarget.value)}
       />
-      {accept.error && <Failure error={accept.error} />}
+      {asked && <CodeInput value={code} change={setCode} />}
+      {accept.error && !(needsCode(accept.error) && code === "") && <Failure error={accept.error} />}
       <Button type="submit" loading={accept.isPending}>
         Accept and sign in
       </Button>

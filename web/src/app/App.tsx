@@ -49,7 +49,7 @@ function WithSession() {
     );
   }
   if (!session.data) return <Waiting />;
-  if (!isSession(session.data)) return <SignIn needsAdmin={session.data.needsAdmin} />;
+  if (!isSession(session.data)) return <SignIn {...session.data} />;
   return (
     <Shell session={session.data}>
       {(role) => (

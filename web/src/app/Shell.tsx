@@ -217,6 +217,9 @@ function UserMenu({ session, role }: { session: Session; role: Role | undefined 
           <Menu.Label>
             {role ? `${roleNames[role]} · ` : ""}Gavel {session.version}
           </Menu.Label>
+          <Menu.Item component={Link} to="/account">
+            Your account
+          </Menu.Item>
           <Menu.Item onClick={open}>Change password</Menu.Item>
           <Menu.Item component="a" href="/docs" target="_blank">
             API documentation

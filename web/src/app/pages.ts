@@ -22,6 +22,7 @@ export const pages: PageEntry[] = [
   { path: "/live", label: "Live auctions", group: "", component: lazy(() => import("../pages/Live")) },
   { path: "/playground", label: "Playground", group: "", component: lazy(() => import("../pages/Playground")) },
   { path: "/reports", label: "Reports", group: "", component: lazy(() => import("../pages/Reports")), vendors: true },
+  { path: "/purchases", label: "Purchases", group: "", component: lazy(() => import("../pages/Purchases")) },
   {
     path: "/campaigns",
     label: "Campaigns",
@@ -78,6 +79,7 @@ export const pages: PageEntry[] = [
     roles: admins,
   },
   { path: "/settings", label: "Settings", group: "Administer", component: lazy(() => import("../pages/Settings")) },
+  { path: "/account", component: lazy(() => import("../pages/Account")), vendors: true },
 ];
 
 export const permitted = (page: PageEntry, role: Role) =>

@@ -6,6 +6,7 @@ import {
   invitePerson,
   peoplePrefix,
   removePerson,
+  resetFactor,
   usePeople,
   withdrawInvitation,
   type Person,
@@ -28,6 +29,7 @@ export function People() {
   const { session } = useCurrent();
   const [inviting, setInviting] = useState(false);
   const remove = useWrite(removePerson, peoplePrefix);
+  const reset = useWrite(resetFactor, peoplePrefix);
   const invite = <Button onClick={() => setInviting(true)}>Invite a colleague</Button>;
   return (
     <Stack>
@@ -37,7 +39,7 @@ export function People() {
         rows={people.data?.users}
         rowKey={(one) => `${one.id} ${one.vendorId ?? ""}`}
         error={people.error}
-        minWidth={820}
+        minWidth={960}
         retry={() => void people.refetch()}
         empty={<Empty title="Nobody has access yet" action={invite} />}
         columns={[
@@ -45,7 +47,7 @@ export function People() {
           {
             name: "Email",
             cell: (one) => (
-              <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+              <Text size="sm" miw={150} style={{ overflowWrap: "anywhere" }}>
                 {one.email}
               </Text>
             ),
@@ -59,13 +61,24 @@ export function People() {
             align: "right",
             cell: (one) =>
               one.id !== session.user.id && (
-                <ConfirmButton
-                  label="Remove"
-                  subject={one.email}
-                  title={`Remove ${one.name || one.email}?`}
-                  run={() => remove.mutateAsync(one.id)}
-                  question="The person is signed out within a second and cannot enter this marketplace again."
-                />
+                <Stack gap={6} align="flex-end">
+                  {one.secondFactor && (
+                    <ConfirmButton
+                      label="Reset second factor"
+                      subject={`of ${one.email}`}
+                      title={`Reset the second factor of ${one.name || one.email}?`}
+                      run={() => reset.mutateAsync(one.id)}
+                      question="The password alone is then enough to sign in, until the person sets a second factor up again."
+                    />
+                  )}
+                  <ConfirmButton
+                    label="Remove"
+                    subject={one.email}
+                    title={`Remove ${one.name || one.email}?`}
+                    run={() => remove.mutateAsync(one.id)}
+                    question="The person is signed out within a second and cannot enter this marketplace again."
+                  />
+                </Stack>
               ),
           },
         ]}

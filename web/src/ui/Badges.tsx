@@ -3,6 +3,8 @@ import type { MantineColor } from "@mantine/core";
 
 const colours: Record<string, MantineColor> = {
   active: "green",
+  on: "green",
+  credited: "green",
   approved: "green",
   won: "green",
   delivered: "green",

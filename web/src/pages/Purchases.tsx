@@ -1,0 +1,68 @@
+// The attribution path of a purchase: which items were credited to which clicks and impressions of its user, and why.
+import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
+import { useState, type FormEvent } from "react";
+import { ApiError } from "../api/client";
+import { usePurchase } from "../api/purchases";
+import { useAddressState } from "../ui/address";
+import { Page } from "../ui/Page";
+import { Empty, Loaded } from "../ui/States";
+import { PurchasePath } from "./PurchasePath";
+
+export default function Purchases() {
+  const [id, setId] = useAddressState("id", "");
+  const [user, setUser] = useState("");
+  const [text, setText] = useState(id);
+  const [userText, setUserText] = useState("");
+  const purchase = usePurchase(id, user);
+  const missing = purchase.error instanceof ApiError && purchase.error.status === 404;
+  const search = (event: FormEvent) => {
+    event.preventDefault();
+    setId(text.trim());
+    setUser(userText.trim());
+  };
+  return (
+    <Page
+      title="Purchases"
+      about="Which ads a customer saw and clicked before a purchase, and which of them were credited with it."
+    >
+      <form onSubmit={search}>
+        <Group align="flex-end" gap="sm">
+          <TextInput
+            label="Purchase"
+            description="The id of the purchase event"
+            required
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            w={280}
+          />
+          <TextInput
+            label="Customer"
+            description="opaqueUserId, when nothing was credited"
+            value={userText}
+            onChange={(event) => setUserText(event.currentTarget.value)}
+            w={280}
+          />
+          <Button type="submit" variant="default">
+            Show
+          </Button>
+        </Group>
+      </form>
+      {id === "" && (
+        <Empty title="Name a purchase">Its id is the one that your shop sent in the event, often the order number.</Empty>
+      )}
+      {missing && (
+        <Empty title="This purchase is not known">
+          The node never received an event with this id, or it is so old that it was dropped.
+        </Empty>
+      )}
+      {id !== "" && !missing && (
+        <Stack>
+          <Loaded of={purchase}>{(data) => <PurchasePath purchase={data} />}</Loaded>
+        </Stack>
+      )}
+      <Text size="xs" c="dimmed">
+        Clicks and impressions are kept for 90 days; a purchase of which nothing was credited is known for some days.
+      </Text>
+    </Page>
+  );
+}
