@@ -20,7 +20,8 @@ func TestModelOfReturns(t *testing.T) {
 	for seed := range uint64(64) {
 		random := rand.New(rand.NewPCG(seed, 14))
 		g := shardtest.NewGenerator(func(n int, _ string) int { return random.IntN(n) })
-		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax = unknownMax, clickAdsMax, touchesMax
+		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax, g.Model.LinksMax = unknownMax, clickAdsMax, touchesMax, linksMax
+		g.Model.PurchaseAdsMax = purchaseAdsMax
 		single, batched := openFew(t, shardtest.NewKV()), openFew(t, shardtest.NewKV())
 		step := g.Newest()
 		check(t, step.Check(single.Do(step.Command)))

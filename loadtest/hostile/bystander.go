@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gavel-ads/gavel/loadtest/driver"
@@ -54,7 +55,7 @@ func (a *attempts) repeat(status int, answer []byte, err error) {
 	if a.Reasons == nil {
 		a.Reasons = map[string]int{}
 	}
-	reason := fmt.Sprint(status)
+	reason := strconv.Itoa(status)
 	var said struct{ Message string }
 	switch {
 	case err != nil:

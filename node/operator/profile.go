@@ -52,7 +52,7 @@ func (h handler) serveProfile(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.Itoa(made.Len()))
-	_, _ = w.Write(made.Bytes()) //nolint:gosec // A profile, and the listener sets nosniff. The client may be gone.
+	_, _ = w.Write(made.Bytes()) // A profile, and the listener sets nosniff. The client may be gone.
 	return nil
 }
 

@@ -63,7 +63,8 @@ func (s *Store) PurchaseSecret() (secret [32]byte, err error) {
 }
 
 // PurchasePath returns what led to the purchase with a key. user is the hash of its user, 0 when the caller does not know it; then it is
-// found while the purchase is open, or when an item was credited. ErrNotFound for a purchase that this node does not know, or no longer.
+// found while the purchase is open, and later only for one that was credited below command.LevelUsers. ErrNotFound for a purchase that
+// this node does not know, or no longer.
 func (t Tenant) PurchasePath(key [16]byte, user uint64) (PurchasePath, error) {
 	out := PurchasePath{Rules: t.Settings().Attribution}
 	credited, err := t.creditsOfPurchase(&out, key)

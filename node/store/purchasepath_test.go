@@ -29,8 +29,8 @@ func (w *shopping) pathOf(p *store.PurchasePath) string {
 	return text
 }
 
-// The path of a purchase names the touches of its user in all groups, newest first, and which items they got; before it is credited as
-// well as afterwards, in the own marketplace only.
+// The path of a purchase names the touches of its user in all groups, newest first, and which items they got, in the own marketplace
+// only. Once it is credited nothing stored names the user, so the caller has to.
 func TestThePathOfAPurchase(t *testing.T) {
 	w := newShopping(t)
 	tenant := w.Store.Tenant(managetest.Main)
@@ -62,10 +62,12 @@ func TestThePathOfAPurchase(t *testing.T) {
 	w.credit(time.Minute, w.data()...)
 	credited := "open false, " + touches +
 		" item 0 to touch 1 of 0 halo false charged true; item 1 to touch 0 of 2 halo false charged true; item 2 to touch 0 of 2 halo true charged false;"
-	check("when it is credited", bought, 0, credited)
+	check("when it is credited, by the name of the user", bought, 7, credited)
+	check("when it is credited", bought, 0, "open false, user false:"+
+		" item 0 to touch -1 of 0 halo false charged true; item 1 to touch -1 of 2 halo false charged true; item 2 to touch -1 of 2 halo true charged false;")
 	w.Advance(time.Hour)
 	w.touch(click, 1, 4) // After the purchase.
-	check("an hour later", bought, 0, credited)
+	check("an hour later", bought, 7, credited)
 
 	w.buy(5)
 	nothing := key()

@@ -41,7 +41,7 @@ func TestMemoryCarriesEveryMember(t *testing.T) {
 	}
 	v := reflect.ValueOf(m)
 	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
+		if v.Field(i).IsZero() && v.Type().Field(i).Name != "Return" { // The caller adds it.
 			t.Errorf("the test leaves %s out", v.Type().Field(i).Name)
 		}
 	}

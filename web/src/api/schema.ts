@@ -27,9 +27,11 @@ export interface Schemas {
   "billing.Adjusted": { "balance": number };
   "billing.Balance": { "balance": number; "currencyCode": string };
   "billing.BalanceBody": { "balance": number; "description"?: string };
-  "billing.Entry": { "account": string | null; "amount": number; "createdAt": string; "description": string; "kind": "adjustment" | "transfer" | "transfer_returned"; "line": number; "requestId": string };
+  "billing.Entry": { "account": string | null; "amount": number; "createdAt": string; "description": string; "kind": "adjustment" | "transfer" | "transfer_returned" | "reversal"; "line": number; "requestId": string };
   "billing.EntryList": { "entries": (Schemas["billing.Entry"])[]; "hasMore": boolean; "nextPage"?: string };
   "billing.Result": { "result": boolean };
+  "billing.Reversal": { "amount": number; "amountDecimal": string; "author": string; "budgetAmount": number; "campaignId": string; "createdAt": string; "note": string; "reason": "invalid_traffic" | "product_return" | "billing_error" | "goodwill"; "reversalId": string; "walletId": string };
+  "billing.ReversalBody": { "amount"?: number; "campaignId"?: string; "note"?: string; "reason": "invalid_traffic" | "product_return" | "billing_error" | "goodwill"; "resolvedBidId"?: string };
   "billing.Transfer": { "amount": number; "createdAt": string; "description": string; "from": string; "status": "completed" | "in_transit" | "returned"; "to": string; "transferId": string };
   "billing.TransferBody": { "amount": number; "currencyCode"?: string; "description"?: string; "from": string; "to": string };
   "billing.TransferList": { "hasMore": boolean; "nextPage"?: string; "transfers": (Schemas["billing.Transfer"])[] };
@@ -53,8 +55,8 @@ export interface Schemas {
   "campaign.Multiplier": { "multiplier": number; "segmentId": string; "type": "user_segment" };
   "campaign.MultiplierConfig": { "isActive"?: boolean; "multipliers": (Schemas["campaign.Multiplier"])[] };
   "campaign.Next": { "limit": number; "offset": number };
-  "campaign.PacingState": { "lostValueEstimate": number; "meanMultiplier": number; "skippedShare": number; "status": "notPaced" | "onPlan" | "limitedByBudget" | "limitedByBid" | "limitedByWallet"; "suggestedBudget": number };
-  "campaign.PatchBody": { "autobiddingObjective"?: "impressions" | "clicks" | "sales"; "budget"?: { "amount"?: number; "type"?: "daily" | "weekly" | "monthly" | "total" } | null; "endDate"?: string | null; "exclusionFilters"?: { "exclusionFilters": (Schemas["campaign.SegmentFilter"])[]; "isActive"?: boolean } | null; "isActive"?: boolean; "multiplierConfig"?: { "isActive"?: boolean; "multipliers": (Schemas["campaign.Multiplier"])[] } | null; "name"?: string; "pacing"?: "asap" | "even"; "priceRule"?: "second" | "first"; "schedule"?: { "hours": (number)[]; "isActive"?: boolean } | null; "startDate"?: string; "status"?: "approved" | "pending" | "rejected"; "targetRoas"?: number | null; "targetingFilters"?: { "isActive"?: boolean; "targetingFilters": (Schemas["campaign.SegmentFilter"])[] } | null; "unlimited"?: boolean; "walletId"?: string };
+  "campaign.PacingState": { "lostValueEstimate": number; "meanMultiplier": number; "skippedShare": number; "status": "notPaced" | "onPlan" | "limitedByBudget" | "limitedByBid" | "limitedByWallet" | "limitedByReturn"; "suggestedBudget": number };
+  "campaign.PatchBody": { "autobiddingObjective"?: "impressions" | "clicks" | "sales"; "budget"?: { "amount"?: number; "type"?: "daily" | "weekly" | "monthly" | "total" } | null; "endDate"?: string | null; "exclusionFilters"?: { "exclusionFilters": (Schemas["campaign.SegmentFilter"])[]; "isActive"?: boolean } | null; "externalCampaignId"?: string | null; "isActive"?: boolean; "multiplierConfig"?: { "isActive"?: boolean; "multipliers": (Schemas["campaign.Multiplier"])[] } | null; "name"?: string; "pacing"?: "asap" | "even"; "priceRule"?: "second" | "first"; "schedule"?: { "hours": (number)[]; "isActive"?: boolean } | null; "startDate"?: string; "status"?: "approved" | "pending" | "rejected"; "targetRoas"?: number | null; "targetingFilters"?: { "isActive"?: boolean; "targetingFilters": (Schemas["campaign.SegmentFilter"])[] } | null; "unlimited"?: boolean; "walletId"?: string };
   "campaign.Products": { "hasMore": boolean; "nextPage"?: string; "productIds": (string)[] };
   "campaign.PromotionType": { "adFormat"?: "listing" | "banner" | "sponsored_brand" };
   "campaign.Recording": { "auctions": (Schemas["campaign.RecordingAuction"])[]; "campaigns": (Schemas["campaign.RecordingCampaign"])[]; "every": number; "format": "gavel-recording-1"; "from": string; "offsetSeconds": number; "omitted": number; "reserveCpc": number; "reserveCpm": number; "to": string };
@@ -199,11 +201,11 @@ export interface Schemas {
   "serving.Rival": { "price": number; "rank": number; "score": number };
   "settings.Demand": { "enabled": boolean; "ownValue": string; "sources": (string)[] };
   "settings.DemandPatch": { "enabled"?: boolean; "ownValue"?: string; "sources"?: (string)[] };
-  "settings.PatchBody": { "attribution"?: "standard" | "reference" | "long-click" | "amazon"; "autoApproveAssets"?: boolean; "autoApproveCampaigns"?: boolean; "billingMode"?: "pre" | "post"; "budgetCarryover"?: boolean; "currencyCode"?: string; "currencyExponent"?: number; "externalDemand"?: Schemas["settings.DemandPatch"]; "geoMode"?: "label" | "h3"; "learnedQuality"?: number; "maxWinnersPerVendor"?: number; "reservePrice"?: Schemas["settings.ReservePatch"]; "reserveRules"?: (Schemas["settings.ReserveRule"])[]; "timeZone"?: string; "trafficDates"?: (Schemas["settings.TrafficDate"])[] };
+  "settings.PatchBody": { "attribution"?: "standard" | "reference" | "long-click" | "amazon"; "autoApproveAssets"?: boolean; "autoApproveCampaigns"?: boolean; "billingMode"?: "pre" | "post"; "budgetCarryover"?: boolean; "currencyCode"?: string; "currencyExponent"?: number; "externalDemand"?: Schemas["settings.DemandPatch"]; "geoMode"?: "label" | "h3"; "learnedQuality"?: number; "maxWinnersPerVendor"?: number; "reservePrice"?: Schemas["settings.ReservePatch"]; "reserveRules"?: (Schemas["settings.ReserveRule"])[]; "timeZone"?: string; "touchRetentionDays"?: number; "trafficDates"?: (Schemas["settings.TrafficDate"])[] };
   "settings.Reserve": { "CPA": number; "CPC": number; "CPM": number };
   "settings.ReservePatch": { "CPA"?: number; "CPC"?: number; "CPM"?: number };
   "settings.ReserveRule": { "adFormat"?: "listing" | "banner" | "sponsored_brand"; "amount": number; "categoryId"?: string; "chargeType": "CPC" | "CPM" | "CPA"; "placementId"?: string };
-  "settings.Settings": { "attribution": "standard" | "reference" | "long-click" | "amazon"; "autoApproveAssets": boolean; "autoApproveCampaigns": boolean; "billingMode": "pre" | "post"; "budgetCarryover": boolean; "createdAt": string; "currencyCode": string; "currencyExponent": number; "externalDemand": Schemas["settings.Demand"]; "geoMode": "label" | "h3"; "learnedQuality": number; "maxWinnersPerVendor": number; "reservePrice": Schemas["settings.Reserve"]; "reserveRules": (Schemas["settings.ReserveRule"])[]; "timeZone": string; "trafficDates": (Schemas["settings.TrafficDate"])[]; "updatedAt": string };
+  "settings.Settings": { "attribution": "standard" | "reference" | "long-click" | "amazon"; "autoApproveAssets": boolean; "autoApproveCampaigns": boolean; "billingMode": "pre" | "post"; "budgetCarryover": boolean; "createdAt": string; "currencyCode": string; "currencyExponent": number; "externalDemand": Schemas["settings.Demand"]; "geoMode": "label" | "h3"; "learnedQuality": number; "maxWinnersPerVendor": number; "reservePrice": Schemas["settings.Reserve"]; "reserveRules": (Schemas["settings.ReserveRule"])[]; "timeZone": string; "touchRetentionDays": number; "trafficDates": (Schemas["settings.TrafficDate"])[]; "updatedAt": string };
   "settings.TrafficDate": { "date": string; "multiplier": number };
   "slot.Body": { "dimensions": Schemas["slot.Dimensions"]; "page"?: Schemas["slot.PageBody"]; "position": "category" | "search" | "category_search" | "landing"; "slotId": string };
   "slot.Destination": { "destinationId": string; "destinationType": "product" | "vendor" | "brand" | "category" | "url" };
@@ -356,6 +358,18 @@ export interface Operations {
     query: {};
     body: Schemas["billing.TransferBody"];
     answer: Schemas["billing.Transfer"];
+  };
+  "POST /billing-service/reversals": {
+    path: {};
+    query: {};
+    body: Schemas["billing.ReversalBody"];
+    answer: Schemas["billing.Reversal"];
+  };
+  "GET /billing-service/reversals/{reversal_id}": {
+    path: { "reversal_id": string };
+    query: { "consistency"?: "linearizable" | "local" };
+    body: undefined;
+    answer: Schemas["billing.Reversal"];
   };
   "GET /billing-service/vendors/{vendor_id}/balance": {
     path: { "vendor_id": string };
@@ -1007,6 +1021,12 @@ export interface Operations {
   };
   "DELETE /user-service/advertiser-users/{user_id}": {
     path: { "user_id": string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  "DELETE /user-service/users/{opaque_user_id}": {
+    path: { "opaque_user_id": string };
     query: {};
     body: undefined;
     answer: undefined;

@@ -139,6 +139,7 @@ function Pacing({ campaign, currency }: { campaign: Campaign; currency: Currency
 const pacingTitles: Record<string, string> = {
   limitedByBudget: "The budget limits this campaign",
   limitedByBid: "The bids limit this campaign",
+  limitedByReturn: "The target return limits this campaign",
   limitedByWallet: "The wallet limits this campaign",
 };
 
