@@ -52,7 +52,7 @@ type Environment struct {
 	Blobs   blob.Store
 	// Bodies is the budget of bodies: 36 MiB for each marketplace, enough for one body of 8 MiB and its parsed values.
 	Bodies *limits.Bytes
-	// Slots are those of the listener that was built last: 100 requests under way, of one marketplace alone 50.
+	// Slots are those of the listener that was built last: 10,000 requests under way, of one marketplace alone 5,000.
 	Slots *limits.Slots
 	// Offsite does the jobs of ad networks. The network meta is the sandbox; tests may add connectors before they use them.
 	Offsite *jobs.Offsite
@@ -182,7 +182,7 @@ func (w *Environment) listenerOf(t testing.TB, s *store.Store, c console.Config)
 		t.Fatal(err)
 	}
 	w.Console = people
-	w.Slots = limits.NewSlots(100)
+	w.Slots = limits.NewSlots(10_000)
 	server, err := manage.New(w.config, manage.Deps{
 		Bodies: w.Bodies, Slots: w.Slots, Console: people,
 		Core: w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), ReportJob: w.reportJob,
