@@ -37,7 +37,7 @@ export default function Purchases() {
           />
           <TextInput
             label="Customer"
-            description="opaqueUserId, when nothing was credited"
+            description="opaqueUserId; a credited purchase does not name it"
             value={userText}
             onChange={(event) => setUserText(event.currentTarget.value)}
             w={280}
