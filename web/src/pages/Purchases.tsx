@@ -37,7 +37,7 @@ export default function Purchases() {
           />
           <TextInput
             label="Customer"
-            description="opaqueUserId; a credited purchase does not name it"
+            description="opaqueUserId; no credit names it"
             value={userText}
             onChange={(event) => setUserText(event.currentTarget.value)}
             w={280}
