@@ -3,6 +3,7 @@ package shard
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/gavel-ads/gavel/shard/attribution"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -116,8 +117,8 @@ func (b Queries) LinkedTo(marketplace uint16, user uint64, untilMillis int64, fn
 	for back := uint32(0); back <= min(last, attribution.WindowDaysMax-2); back++ {
 		stored, _ := b.R.Get(keyLinks(nil, tableLink, last-back, marketplace, user))
 		all := must(readLinks(stored))
-		for i := len(all) - 1; i >= 0; i-- {
-			if int64(last-back)*dayMillis+int64(all[i].millis) <= untilMillis && !fn(all[i].user) {
+		for _, link := range slices.Backward(all) {
+			if int64(last-back)*dayMillis+int64(link.millis) <= untilMillis && !fn(link.user) {
 				return
 			}
 		}

@@ -112,9 +112,14 @@ const (
 func (s *Service) secure() bool { return strings.HasPrefix(s.config.PublicURL, "https://") }
 
 func (s *Service) cookie(value string, maxAge int) *http.Cookie {
-	c := &http.Cookie{Name: cookiePlain, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	return s.cookieNamed(cookiePlain, cookieTLS, value, maxAge)
+}
+
+// cookieNamed returns a cookie that has the first name without TLS and the second with it.
+func (s *Service) cookieNamed(plain, overTLS, value string, maxAge int) *http.Cookie {
+	c := &http.Cookie{Name: plain, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if s.secure() {
-		c.Name, c.Secure = cookieTLS, true
+		c.Name, c.Secure = overTLS, true
 	}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,12 +47,7 @@ const (
 )
 
 func (s *Service) flowCookie(value string, maxAge int) *http.Cookie {
-	c := s.cookie(value, maxAge)
-	c.Name = flowCookiePlain
-	if c.Secure {
-		c.Name = flowCookieTLS
-	}
-	return c
+	return s.cookieNamed(flowCookiePlain, flowCookieTLS, value, maxAge)
 }
 
 // flow derives what a sign-in shares with the provider from the value of its cookie and a secret of the cluster. So any node can finish
@@ -196,10 +192,8 @@ func (h handlers) providerUser(r *http.Request, who *login.Identity) (store.Cons
 func (a *ProviderAccess) role(who *login.Identity) store.ConsoleRole {
 	values := who.Values(a.Claim)
 	for _, r := range a.Roles {
-		for _, v := range values {
-			if v == r.Value {
-				return r.Role
-			}
+		if slices.Contains(values, r.Value) {
+			return r.Role
 		}
 	}
 	return ""

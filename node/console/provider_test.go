@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -127,9 +128,7 @@ func TestForgedSignInsAreRefused(t *testing.T) {
 		"address of nobody":    {claims: map[string]any{"email": "eve@example.com"}, result: "unknown"},
 	} {
 		p.claims = map[string]any{"email": "ada@example.com", "email_verified": true}
-		for claim, v := range c.claims {
-			p.claims[claim] = v
-		}
+		maps.Copy(p.claims, c.claims)
 		p.sign = c.sign
 		b := &traveller{browser: newBrowser(t, env).on(node)}
 		if to := b.through(t, p); to != "/console?signIn="+c.result || b.cookie != nil {

@@ -2,7 +2,7 @@ package console_test
 
 import (
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // RFC 6238.
+	"crypto/sha1" // RFC 6238.
 	"encoding/base32"
 	"encoding/binary"
 	"fmt"

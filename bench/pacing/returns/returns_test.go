@@ -52,8 +52,13 @@ func TestSummary(t *testing.T) {
 	got := Summarise(all, nil)
 	want := Summary{Campaigns: 4, Kept: 0.75, Within: 0.5, KeptValue: 4.15 / 4.65, WithinValue: 2.95 / 4.65, Return: 4.65 / 4, Value: 18.6}
 	for _, x := range [][2]float64{
-		{float64(got.Campaigns), float64(want.Campaigns)}, {got.Kept, want.Kept}, {got.Within, want.Within}, {got.KeptValue, want.KeptValue},
-		{got.WithinValue, want.WithinValue}, {got.Return, want.Return}, {got.Value, want.Value},
+		{float64(got.Campaigns), float64(want.Campaigns)},
+		{got.Kept, want.Kept},
+		{got.Within, want.Within},
+		{got.KeptValue, want.KeptValue},
+		{got.WithinValue, want.WithinValue},
+		{got.Return, want.Return},
+		{got.Value, want.Value},
 	} {
 		if math.Abs(x[0]-x[1]) > 1e-9 {
 			t.Fatalf("%+v, want %+v", got, want)
