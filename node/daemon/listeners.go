@@ -71,7 +71,7 @@ func (n *node) openListeners(ctx context.Context) error {
 	if err := n.openManagement(ctx); err != nil {
 		return err
 	}
-	n.useHugePages()
+	n.keepMemory()
 	n.openAuctions()
 	n.startJobs()
 	n.openLocalSocket()

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
@@ -13,48 +14,105 @@ const (
 	// hugePagesHeapMin is the heap in bytes from which huge pages are requested: for a smaller heap address translation
 	// is fast without them, and a small node should not use more memory than it needs.
 	hugePagesHeapMin = 64 << 20
-	// hugePagesInterval is how often the node looks for newly mapped memory.
-	hugePagesInterval = time.Minute
+	memoryInterval   = time.Second // How often the memory is measured.
+	hugePagesTicks   = 60          // After so many measurements the advice is repeated, for memory that was mapped meanwhile.
+	heapStep         = 4 << 20     // A smaller change of the heap's limit is not worth its cost.
 )
 
-// useHugePages moves the mapped memory into huge pages before the listeners open, because auctions would wait for the
-// move, and starts a goroutine that requests them for memory mapped later.
-func (n *node) useHugePages() {
-	moved := n.moveToHugePages(false)
+// memoryKeeper keeps the process below memory.limit while it runs (limits.Shares.Hold), and its memory in huge pages as long as
+// they fit. It belongs to one goroutine.
+type memoryKeeper struct {
+	memory int64
+	shares limits.Shares
+	chosen bool // GOMEMLIMIT is set, so that the heap's limit is the operator's.
+	log    *slog.Logger
+
+	read                     func() (limits.MemoryUse, error)
+	setHeap                  func(int64) int64 // debug.SetMemoryLimit.
+	live                     func() uint64     // Bytes of objects in the heap.
+	collapse, advise, forbid func() (limits.HugePageStats, error)
+
+	heap      int64 // The limit that is set.
+	ticks     int
+	moved     bool // Existing memory has been moved into huge pages.
+	forbidden bool // Huge pages are not used any more: what is mapped never becomes less.
+}
+
+func (n *node) newMemoryKeeper() *memoryKeeper {
+	return &memoryKeeper{
+		memory: n.resources.memory, shares: n.resources.shares, chosen: n.resources.heapChosen, log: n.log,
+		read: limits.ReadMemoryUse, setHeap: debug.SetMemoryLimit, live: heapObjects,
+		collapse: limits.CollapseHugePages, advise: limits.AdviseHugePages, forbid: limits.ForbidHugePages,
+		heap: debug.SetMemoryLimit(-1), // A negative limit only reads it.
+	}
+}
+
+// keepMemory moves the mapped memory into huge pages before the listeners open, because auctions would wait for the
+// move, and starts the goroutine that measures the memory.
+func (n *node) keepMemory() {
+	k := n.newMemoryKeeper()
+	k.tick()
 	done := make(chan struct{})
-	n.push("huge pages", func(context.Context) error { close(done); return nil })
+	n.push("memory", func(context.Context) error { close(done); return nil })
 	go func() {
-		ticker := time.NewTicker(hugePagesInterval)
+		ticker := time.NewTicker(memoryInterval)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-done:
 				return
 			case <-ticker.C:
-				moved = n.moveToHugePages(moved)
+				k.tick()
 			}
 		}
 	}()
 }
 
-// moveToHugePages moves the mapped memory the first time that the heap is large enough; later calls only advise the
-// kernel. It returns whether memory has been moved yet.
-func (n *node) moveToHugePages(moved bool) bool {
-	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	if metrics.Read(heap); heap[0].Value.Uint64() < hugePagesHeapMin {
-		return moved
+// tick measures once. Where the system does not tell what is resident, only huge pages are advised.
+func (k *memoryKeeper) tick() {
+	huge := !k.forbidden
+	if u, err := k.read(); err == nil {
+		var heap int64
+		heap, huge = k.shares.Hold(k.memory, u)
+		if !k.chosen && max(heap-k.heap, k.heap-heap) >= heapStep {
+			k.heap = heap
+			k.setHeap(heap)
+		}
 	}
-	ask := limits.CollapseHugePages
-	if moved {
-		ask = limits.AdviseHugePages
+	if !huge && !k.forbidden {
+		k.forbidden, k.ticks = true, 0
+		k.log.Info("huge_pages_given_up", slog.Int64("memory_limit", k.memory), slog.String("why", "the process has mapped about as much memory as its limit"))
+	}
+	if k.ticks%hugePagesTicks == 0 {
+		k.askForPages()
+	}
+	k.ticks++
+}
+
+// askForPages repeats the advice. The first time that the heap is large enough it moves existing memory, too.
+func (k *memoryKeeper) askForPages() {
+	ask := k.advise
+	switch {
+	case k.forbidden:
+		ask = k.forbid
+	case k.live() < hugePagesHeapMin:
+		return
+	case !k.moved:
+		ask = k.collapse
 	}
 	pages, err := ask()
 	if err != nil {
-		n.log.Warn("huge_pages_refused", slog.Any("err", err)) // The node works without them.
-		return moved
+		k.log.Warn("huge_pages_refused", slog.Any("err", err)) // The node works without them.
+		return
 	}
-	if !moved {
-		n.log.Info("huge_pages_enabled", slog.Int("pages", pages.Collapsed), slog.Int("refused", pages.Refused))
+	if !k.forbidden && !k.moved {
+		k.moved = true
+		k.log.Info("huge_pages_enabled", slog.Int("pages", pages.Collapsed), slog.Int("refused", pages.Refused))
 	}
-	return true
+}
+
+func heapObjects() uint64 {
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(heap)
+	return heap[0].Value.Uint64()
 }

@@ -25,6 +25,7 @@ const (
 type resources struct {
 	shares     limits.Shares
 	memory     int64
+	heapChosen bool // GOMEMLIMIT is set.
 	bodies     *limits.Bytes
 	tokenWaits *limits.Bytes // Counts requests.
 	auction    atomic.Pointer[hotpath.Server]
@@ -50,7 +51,7 @@ func (n *node) deriveLimits(context.Context) error {
 		debug.SetMemoryLimit(s.Heap)
 	}
 	r := &n.resources
-	r.shares, r.memory, r.bodies = s, memory, limits.NewBytes(s.Bodies, s.PerMarketplace)
+	r.shares, r.memory, r.heapChosen, r.bodies = s, memory, chosen, limits.NewBytes(s.Bodies, s.PerMarketplace)
 	r.slots = limits.NewSlots(s.ManageConns)
 	r.tokenWaits = limits.NewBytes(tokenWaitsMax, tokenWaitsTenantMax)
 	log := n.log.Info
