@@ -23,7 +23,7 @@ func (c *Core) linkUsers(sc *Scratch, r *Request) apierr.Code {
 		return code
 	}
 	group := c.Topology.GroupOf(shard.UserShard(x.To))
-	if c.Level == nil || c.Level(group) < command.LevelUsers {
+	if c.level(group) < command.LevelUsers {
 		return sc.refuse(apierr.ServiceUnavailable, "users can be linked once every node of the cluster runs this version")
 	}
 	return c.commitLink(sc, group, command.AppendLinkUsers(nil, r.Now.UnixMilli(), x))
