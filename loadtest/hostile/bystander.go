@@ -37,7 +37,19 @@ type bystander struct {
 	marks    []string
 	done     map[string]*attempts
 	changes  driver.Histogram
+	slow     []slowTry
 }
+
+// slowTry is an operation of the bystander that took long, so that a reader finds what the node logged at that time.
+type slowTry struct {
+	Kind     string
+	At, Took time.Duration // At is since the storefront started.
+}
+
+const (
+	slowTries = 100             // BOUND: those that the report has.
+	slowFrom  = 3 * time.Second // From here on an operator notices.
+)
 
 // attempts counts the operations of one kind. Those counted as Attacked were made in windows with attackers.
 type attempts struct {
@@ -99,9 +111,16 @@ func (b *bystander) run(ctx context.Context, start time.Time, windows []window) 
 	for ctx.Err() == nil && time.Since(start) < windows[len(windows)-1].End {
 		attacked := windows[windowAt(windows, time.Since(start))].Attack
 		b.count++
-		b.try(ctx, "change", attacked, b.change)
-		b.try(ctx, "file", attacked, b.file)
-		b.try(ctx, "segment", attacked, b.segment)
+		for _, o := range []struct {
+			kind string
+			do   func(context.Context) (int, []byte, error)
+		}{{"change", b.change}, {"file", b.file}, {"segment", b.segment}} {
+			begin := time.Now()
+			b.try(ctx, o.kind, attacked, o.do)
+			if took := time.Since(begin); took >= slowFrom && len(b.slow) < slowTries {
+				b.slow = append(b.slow, slowTry{o.kind, begin.Sub(start), took})
+			}
+		}
 		select {
 		case <-time.After(bystanderEvery):
 		case <-ctx.Done():

@@ -55,6 +55,7 @@ type options struct {
 	binary      string
 	parent      string
 	json        string
+	nodeLog     string   // File for the node's log; empty: it is removed with the data.
 	only        []string // Names of attackers; empty: all.
 	files       int      // How many files the node may have open.
 	memory      int64    // The memory limit of the node in bytes.
@@ -77,6 +78,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.binary, "binary", "", "gavel `BINARY` to attack; empty: a static one is built from this tree")
 	f.StringVar(&o.parent, "data-parent", "", "`DIR` for the data of the node")
 	f.StringVar(&o.json, "json", "", "write the report as JSON to this `FILE`, - for standard output instead of text")
+	f.StringVar(&o.nodeLog, "node-log", "", "write the log of the node to this `FILE`")
 	f.StringVar(&only, "only", "", "only these attackers, separated by commas; one of: "+strings.Join(kindNames(), ", "))
 	f.IntVar(&o.files, "files", 1_024, "files that the process may have open")
 	f.StringVar(&memory, "memory", "1GiB", "memory `LIMIT` of the process, in MiB or GiB")

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ type node struct {
 // startNode starts a binary on an empty directory below dir, with the limits of files and memory of the options, and returns when it is
 // ready. The shell that sets the limit of files replaces itself by the node, so the process id is the node's.
 func startNode(ctx context.Context, o options, dir string) (*node, error) {
-	n := &node{log: filepath.Join(dir, "node.log"), exited: make(chan struct{})}
+	n := &node{log: cmp.Or(o.nodeLog, filepath.Join(dir, "node.log")), exited: make(chan struct{})}
 	for _, key := range []struct {
 		kind string
 		to   *string

@@ -52,6 +52,7 @@ type report struct {
 
 	Bystander       map[string]*attempts
 	BystanderChange time.Duration // The slowest change of the bystander.
+	BystanderSlow   []slowTry
 	Attackers       []attack.Result
 
 	Checks     []check
@@ -111,7 +112,7 @@ type auditLine struct {
 func (rep *report) fill(windows []window, t *tally, b *bare, by *bystander) {
 	rep.Auctions, rep.EventBodies, rep.Refused, rep.Checked, rep.Lag = t.auctions, t.events, t.refused, t.checked, t.lag.Quantile(.99)
 	rep.EventsUnsent = t.unsent
-	rep.Bystander, rep.BystanderChange = by.done, by.changes.Max()
+	rep.Bystander, rep.BystanderChange, rep.BystanderSlow = by.done, by.changes.Max(), by.slow
 	var all [2][2]driver.Histogram // First without, then with attackers; first of auctions, then of the bare server.
 	for i, w := range windows {
 		k := 0
@@ -192,7 +193,10 @@ func (rep *report) text(w io.Writer) {
 			line("\t\t\t\t%d\t%s", b.Reasons[reason], reason)
 		}
 	}
-	line("its slowest change took %v", round(rep.BystanderChange))
+	line("its slowest change took %v; %d operations took %v or longer", round(rep.BystanderChange), len(rep.BystanderSlow), slowFrom)
+	for _, s := range rep.BystanderSlow {
+		line("  %s\t%v after the start\t%v", s.Kind, s.At.Round(time.Second), s.Took.Round(time.Millisecond))
+	}
 	line("\nauctions\tcount\tp50\tp99\tp99.9\tbare server p50\tbare server p99\tratio of p99\tof the bare server")
 	row := func(name string, q quantiles, r, b float64) {
 		line("%s\t%d\t%v\t%v\t%v\t%v\t%v\t%.2f\t%.2f", name, q.Count, round(q.P50), round(q.P99), round(q.P999), round(q.BareP50), round(q.BareP99), r, b)
