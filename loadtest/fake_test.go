@@ -31,6 +31,10 @@ type fake struct {
 	double    bool // A repeated event counts again.
 	strange   bool // Auctions answer with a winner nobody asked for.
 	delay     time.Duration
+
+	changes int // Of the campaign.
+	metrics func(reading int) string // The metrics at each reading, counted from 1.
+	read    int
 }
 
 func startFake(t *testing.T, f *fake) *httptest.Server {
@@ -47,10 +51,16 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch path := strings.TrimPrefix(r.URL.Path, "/public/v1"); {
+	case path == "/metrics" && f.metrics != nil:
+		f.read++
+		answer(w, 200, f.metrics(f.read))
 	case path == "/v2/auctions":
 		f.auction(w, body)
 	case path == "/v2/events":
 		f.report(w, body)
+	case path == "/campaign-service/campaigns/c" && r.Method == http.MethodPatch:
+		f.changes++
+		answer(w, 200, `{"campaignId":"c"}`)
 	case path == "/campaign-service/campaigns" && r.Method == http.MethodGet:
 		answer(w, 200, `{"campaigns":[{"campaignId":"c","budget":{"amount":1000000,"amountUsed":0}}],"hasMore":false}`)
 	case path == "/campaign-service/campaigns":

@@ -33,6 +33,10 @@ type config struct {
 	market                traffic.MarketSpec
 	terms                 shop.Terms
 	fill, check, json     bool
+	bare                  bool
+	changes               driver.Plan // Changes of budgets beside the scenario.
+	page                  string   // The file of the report as a page; empty: none is written.
+	observed              []string // Base URLs of the nodes whose metrics the page shows.
 	auctions, ids, slots  int
 	events, tokens        int
 	timeout               time.Duration
@@ -41,7 +45,7 @@ type config struct {
 // parseFlags reads the command line. Its error names all that is wrong with it.
 func parseFlags(args []string, help io.Writer) (*config, error) {
 	cfg := &config{}
-	var rate, slo, shape, keysFile string
+	var rate, changes, slo, shape, keysFile string
 	var duration time.Duration
 	var auctionURL string
 	var pid int
@@ -60,7 +64,7 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	f.StringVar(&keysFile, "keys-file", "", "`FILE` with auctionKey and managementKey, as gavel serve --keys-file writes it")
 	f.StringVar(&cfg.auctionKey, "auction-key", os.Getenv("GAVEL_BOOTSTRAP_AUCTION_KEY"), "auction `KEY`")
 	f.StringVar(&cfg.manageKey, "management-key", os.Getenv("GAVEL_BOOTSTRAP_MANAGEMENT_KEY"), "management `KEY`")
-	f.StringVar(&rate, "rate", "0", "requests a second: `R`, a ramp FROM..TO, bursts RxN; 0: closed loop, every worker sends when answered")
+	f.StringVar(&rate, "rate", "0", "requests a second: `R`, a ramp FROM..TO, bursts RxN, a shop's day day:MEAN, a flash crowd crowd:MEAN; 0: closed loop, every worker sends when answered")
 	f.DurationVar(&duration, "duration", 10*time.Second, "how long to send")
 	f.IntVar(&cfg.workers, "workers", 16, "connections, each with one request in flight")
 	f.Uint64Var(&cfg.seed, "seed", 1, "seed of market and traffic")
@@ -69,6 +73,9 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	f.BoolVar(&cfg.fill, "fill", true, "create the market of the seed on the node first; false when an earlier run did")
 	f.BoolVar(&cfg.check, "check", true, "compare the node's reports with what was acknowledged")
 	f.BoolVar(&cfg.json, "json", false, "print one JSON object instead of text")
+	f.BoolVar(&cfg.bare, "bare", true, "send 200 requests a second to a server that does nothing beside the others, to see what the machine itself costs")
+	f.StringVar(&changes, "changes", "0", "changes of campaigns' budgets a second beside the scenario, like --rate; 0: none")
+	f.StringVar(&cfg.page, "html", "", "also write the report with plots to this `FILE`; it reads the node's metrics once a second")
 	f.IntVar(&cfg.market.Products, "products", traffic.Small.Products, "products of the market")
 	f.IntVar(&cfg.market.Vendors, "vendors", traffic.Small.Vendors, "vendors of the market")
 	f.IntVar(&cfg.market.Campaigns, "campaigns", traffic.Small.Campaigns, "campaigns of the market, up to 500 bids each")
@@ -86,17 +93,17 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	if f.NArg() != 1 {
 		return nil, fmt.Errorf("want one scenario: %s", strings.Join(scenarios.All, ", "))
 	}
-	cfg.scenario, cfg.auctionURLs = f.Arg(0), []string{auctionURL}
+	cfg.scenario, cfg.auctionURLs, cfg.observed = f.Arg(0), []string{auctionURL}, []string{cfg.manageURL}
 	if pid > 0 {
 		cfg.pids = []int{pid}
 	}
 	return cfg, errors.Join(
-		cfg.readPlan(rate, duration), cfg.readShape(shape), cfg.readSLO(slo), cfg.wantKeys(keysFile), cfg.bounds(),
+		readPlan(&cfg.plan, rate, duration), readPlan(&cfg.changes, changes, duration), cfg.readShape(shape), cfg.readSLO(slo), cfg.wantKeys(keysFile), cfg.bounds(),
 	)
 }
 
-func (c *config) readPlan(rate string, duration time.Duration) (err error) {
-	c.plan, err = driver.ParsePlan(rate, duration)
+func readPlan(p *driver.Plan, rate string, duration time.Duration) (err error) {
+	*p, err = driver.ParsePlan(rate, duration)
 	return err
 }
 

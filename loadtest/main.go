@@ -50,6 +50,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stderr, "loadtest:", err)
 		return exitFailed
 	}
+	if err := outcome.writePage(cfg.page); err != nil {
+		_, _ = fmt.Fprintln(stderr, "loadtest:", err)
+		return exitFailed
+	}
 	switch {
 	case len(outcome.Faults) > 0:
 		return exitFailed

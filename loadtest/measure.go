@@ -32,9 +32,9 @@ func measureNode(ctx context.Context, cfg *config, progress io.Writer) (result *
 // useFleet directs the run to a fleet: to one of its nodes, or to all of them in turn.
 func (c *config) useFleet(f *driver.Fleet) {
 	c.auctionKey, c.manageKey = f.AuctionKey, f.ManagementKey
-	c.auctionURLs, c.pids = nil, nil
+	c.auctionURLs, c.pids, c.observed = nil, nil, nil
 	for i, n := range f.Nodes {
-		c.pids = append(c.pids, n.Pid)
+		c.pids, c.observed = append(c.pids, n.Pid), append(c.observed, n.Manage)
 		if c.at == 0 || c.at == i+1 {
 			c.auctionURLs, c.manageURL = append(c.auctionURLs, n.Auction), n.Manage
 		}
@@ -83,7 +83,7 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 		}
 	}
 	say("sending for %v with %d workers", cfg.plan.Duration(), cfg.workers)
-	result, err := send(ctx, cfg, scenario, dial)
+	result, err := send(ctx, cfg, scenario, dial, operator, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -102,15 +102,23 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 	return result, nil
 }
 
-// send sends the plan. Nothing else runs between the two readings of the CPU times.
-func send(ctx context.Context, cfg *config, scenario scenarios.Scenario, dial func() (scenarios.Poster, error)) (*outcome, error) {
-	result := &outcome{Scenario: cfg.scenario, Workers: cfg.workers}
+// send sends the plan. Between the two readings of the CPU times only what the options ask for runs beside it: requests to
+// the bare server, changes of budgets, and reading the node's metrics for the page.
+func send(
+	ctx context.Context, cfg *config, scenario scenarios.Scenario, dial func() (scenarios.Poster, error), operator *shop.Client, progress io.Writer,
+) (*outcome, error) {
+	result := &outcome{Scenario: cfg.scenario, Workers: cfg.workers, settings: cfg}
+	r := &runner{plan: cfg.plan, scenario: scenario, dial: dial, timeline: newTimeline(cfg.plan.Duration())}
+	beside, err := r.startBeside(ctx, cfg, operator, progress)
+	if err != nil {
+		return nil, err
+	}
+	defer beside.close()
 	serverBefore, err := driver.ProcessesCPU(cfg.pids)
 	if err != nil {
 		return nil, err
 	}
 	ownBefore := driver.OwnCPU()
-	r := &runner{plan: cfg.plan, scenario: scenario, dial: dial}
 	start, tallies, err := r.run(ctx, cfg.workers)
 	if err != nil {
 		return nil, err
@@ -126,6 +134,9 @@ func send(ctx context.Context, cfg *config, scenario scenarios.Scenario, dial fu
 		total.add(t)
 	}
 	result.fill(start, total)
+	result.fillKinds(r.timeline)
+	result.observed = beside.watcher.samples
+	result.Faults = append(result.Faults, beside.faults()...)
 	return result, nil
 }
 

@@ -33,8 +33,14 @@ type outcome struct {
 	Compared     bool          // The reports were read and compared.
 	Faults       []string      // Wrong answers, refusals, differences between reports and acknowledgements.
 	Missed       []string      // Targets missed.
+	Kinds        []kindLatency
+	BareRatio    float64 // The p99 of all requests divided by that of the bare server; 0 without one.
+	Intervals    []intervalLatency
 
-	total *tally
+	total    *tally
+	timeline *timeline
+	observed []usage
+	settings *config
 }
 
 // points are the quantiles in the report.
@@ -84,6 +90,8 @@ func (o *outcome) write(w io.Writer, asJSON bool) error {
 	return err
 }
 
+func rounded(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
+
 func (o *outcome) text() string {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
@@ -101,9 +109,15 @@ func (o *outcome) text() string {
 	}
 	line("unknown, resolved  %d", o.Settled)
 	for _, p := range points {
-		line("latency %-10s %v", p.name, o.Latency[p.name].Round(time.Microsecond))
+		line("latency %-10s %v", p.name, rounded(o.Latency[p.name]))
 	}
-	line("generator lag p99  %v", o.Lag["p99"].Round(time.Microsecond))
+	for _, k := range o.Kinds {
+		line("  %-16s %d, p50 %v, p99 %v, longest %v", k.Kind, k.Requests, rounded(k.Latency["p50"]), rounded(k.Latency["p99"]), rounded(k.Latency["max"]))
+	}
+	if o.BareRatio > 0 {
+		line("p99 / bare server  %.2f", o.BareRatio)
+	}
+	line("generator lag p99  %v", rounded(o.Lag["p99"]))
 	line("generator CPU      %v (%.2f cores)", o.GeneratorCPU.Round(time.Millisecond), o.GeneratorCPU.Seconds()/seconds)
 	if o.ServerCPU > 0 {
 		perRequest := o.ServerCPU / time.Duration(max(o.Requests, 1))

@@ -35,7 +35,9 @@ type runner struct {
 	plan     driver.Plan
 	scenario scenarios.Scenario
 	dial     func() (scenarios.Poster, error)
-	next     atomic.Int64 // The number of the next request of an open-loop plan.
+	timeline *timeline
+	beside   []func(ctx context.Context, start time.Time) // What runs until the last worker has ended.
+	next     atomic.Int64                                 // The number of the next request of an open-loop plan.
 }
 
 // run sends the whole plan and returns the workers' tallies and the start.
@@ -49,17 +51,26 @@ func (r *runner) run(ctx context.Context, workers int) (start time.Time, all []*
 	}
 	all = make([]*tally, workers)
 	start = time.Now()
-	var group sync.WaitGroup
+	var group, beside sync.WaitGroup
+	sending, ended := context.WithCancel(ctx)
+	defer ended()
+	for _, f := range r.beside {
+		beside.Go(func() { f(sending, start) })
+	}
 	for i := range workers {
 		all[i] = &tally{status: map[int]int64{}}
 		group.Go(func() { r.work(ctx, start, r.scenario.Worker(i), connections[i], all[i]) })
 	}
 	group.Wait()
+	ended()
+	beside.Wait()
 	return start, all, nil
 }
 
 func (r *runner) work(ctx context.Context, start time.Time, w scenarios.Worker, c scenarios.Poster, t *tally) {
 	defer func() { t.finished = time.Now() }()
+	recorded := &recorder{to: r.timeline}
+	defer recorded.flush()
 	var req scenarios.Request
 	for ctx.Err() == nil {
 		intended, ok := r.await(start, t)
@@ -71,7 +82,9 @@ func (r *runner) work(ctx context.Context, start time.Time, w scenarios.Worker, 
 			return
 		}
 		status, answer, err := c.Post(req.Path, req.Body)
-		t.latency.Record(time.Since(intended))
+		latency := time.Since(intended)
+		t.latency.Record(latency)
+		recorded.record(kindOf(req.Path), intended.Sub(start), latency)
 		t.recordOutcome(&req, status, answer, err)
 		if err == nil && status/100 == 2 {
 			w.Answer(&req, answer)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/gavel-ads/gavel/bench/pacing/chart"
+	"github.com/gavel-ads/gavel/bench/chart"
 	"github.com/gavel-ads/gavel/bench/pacing/metric"
 	"github.com/gavel-ads/gavel/bench/pacing/virtual"
 )

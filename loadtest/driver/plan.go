@@ -22,6 +22,7 @@ type Plan struct {
 	to       float64 // Ramp: requests a second at the end.
 	duration time.Duration
 	size     int64 // Burst: requests that are due together.
+	parts    []part // Course: straight lines one after the other.
 }
 
 type shape uint8
@@ -31,6 +32,7 @@ const (
 	constant
 	ramp
 	burst
+	course
 )
 
 // ClosedPlan returns the plan without a schedule: every worker sends when its last request was answered. It finds the capacity of a
@@ -39,11 +41,19 @@ func ClosedPlan(duration time.Duration) Plan { return Plan{shape: closed, durati
 
 // ParsePlan reads a plan from the command line: "0" is closed, "500" is 500 requests a second evenly spaced, "100..900" a
 // linear ramp from 100 to 900 over the duration, and "500x20" bursts of 20 requests due together, 500 a second in all.
+// "day:500" and "crowd:500" are courses of a mean rate; see courses.
 func ParsePlan(text string, duration time.Duration) (Plan, error) {
 	if duration <= 0 {
 		return Plan{}, errors.New("the duration has to be above 0")
 	}
-	bad := fmt.Errorf("rate %q: want 0, R, FROM..TO or RxBURST", text)
+	bad := fmt.Errorf("rate %q: want 0, R, FROM..TO, RxBURST, day:R or crowd:R", text)
+	if name, mean, found := strings.Cut(text, ":"); found {
+		p, ok := newCourse(name, mean, duration)
+		if !ok {
+			return Plan{}, bad
+		}
+		return p, nil
+	}
 	p := Plan{shape: constant, duration: duration}
 	first, rest := text, ""
 	if from, to, found := strings.Cut(text, ".."); found {
@@ -85,7 +95,9 @@ func (p Plan) Due(i int64) (time.Duration, bool) {
 	var seconds float64
 	switch p.shape {
 	case ramp:
-		seconds = p.rampDue(float64(i))
+		seconds = rampDue(float64(i), p.rate, p.to, p.duration.Seconds())
+	case course:
+		seconds = p.courseDue(float64(i))
 	case burst:
 		seconds = float64(i/p.size*p.size) / p.rate
 	default:
@@ -97,16 +109,16 @@ func (p Plan) Due(i int64) (time.Duration, bool) {
 	return time.Duration(seconds * float64(time.Second)), true
 }
 
-// rampDue solves rate*t + slope*t*t/2 = i, the number of requests due until t, for t >= 0. A falling ramp has no
+// rampDue solves from*t + slope*t*t/2 = i, the number of requests due until t, for t >= 0. A falling ramp has no
 // solution (NaN) after its last request.
-func (p Plan) rampDue(i float64) float64 {
-	slope := (p.to - p.rate) / p.duration.Seconds()
+func rampDue(i, from, to, seconds float64) float64 {
+	slope := (to - from) / seconds
 	if slope == 0 {
-		return i / p.rate
+		return i / from
 	}
 	// This form of the solution subtracts no nearly equal numbers. At i = 0 the result is 0, also when the rate starts at 0.
 	if i == 0 {
 		return 0
 	}
-	return 2 * i / (p.rate + math.Sqrt(p.rate*p.rate+2*slope*i))
+	return 2 * i / (from + math.Sqrt(from*from+2*slope*i))
 }

@@ -70,6 +70,28 @@ func TestBurstsAreDueTogether(t *testing.T) {
 	}
 }
 
+// A course sends its mean rate over the duration, and its busiest part is where it should be.
+func TestCoursesKeepTheirMean(t *testing.T) {
+	for _, c := range []struct {
+		text       string
+		begin, end time.Duration // A busy part of 48 s.
+		least      int64         // How many of 4,800 requests lie in it at least.
+	}{
+		{"day:100", 38 * time.Second, 42 * time.Second, 650},
+		{"crowd:100", 19 * time.Second, 34 * time.Second, 3_000},
+	} {
+		busy := int64(0)
+		n := count(t, parse(t, c.text, 48*time.Second), func(_ int64, due time.Duration) {
+			if due >= c.begin && due < c.end {
+				busy++
+			}
+		})
+		if n < 4_799 || n > 4_801 || busy < c.least {
+			t.Errorf("%s: %d requests, want 4800; %d in the busy part", c.text, n, busy)
+		}
+	}
+}
+
 func TestClosedHasNoSchedule(t *testing.T) {
 	p := parse(t, "0", time.Minute)
 	if p.Open() || p.Duration() != time.Minute {
@@ -78,7 +100,7 @@ func TestClosedHasNoSchedule(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	for _, text := range []string{"", "x", "-1", "NaN", "Inf", "1..", "0..0", "..5", "1..-3", "1..NaN", "5x0", "0x5", "5x1.5", "1x2x3"} {
+	for _, text := range []string{"", "x", "-1", "NaN", "Inf", "1..", "0..0", "..5", "1..-3", "1..NaN", "5x0", "0x5", "5x1.5", "1x2x3", "day:", "day:0", "day:-1", "night:5", ":5", "day:Inf", "day:NaN"} {
 		if p, err := driver.ParsePlan(text, time.Second); err == nil {
 			t.Errorf("%q was read as %+v", text, p)
 		}

@@ -210,7 +210,7 @@ func (r *run) send(ctx context.Context, attackers *attackerProcess) (total *tall
 	})
 	group.Wait()
 	r.rep.Attackers = attackers.last
-	_ = r.bare.listener.Close() // It is not needed any more.
+	r.bare.server.Close()
 	if r.node.ended() != "" {
 		return total, nil // All failures after the end of the process follow from it.
 	}

@@ -74,6 +74,7 @@ type Config struct {
 	Disk       Disk
 	Drain      Drain
 	Log        Log
+	Tracing    Tracing
 }
 
 // Server describes how clients reach this node.
@@ -265,6 +266,12 @@ type Log struct {
 	Slow   time.Duration `help:"Write each request that took so long to the log, within the same 100 lines a second; 0: none." placeholder:"DURATION" min:"0s" max:"10m"`
 }
 
+// Tracing says where traces of management requests and of commits go.
+type Tracing struct {
+	Endpoint string `help:"URL of a collector that takes OpenTelemetry traces over HTTP, such as http://127.0.0.1:4318; empty: none are made. OTEL_EXPORTER_OTLP_HEADERS may hold its credentials." placeholder:"URL"`
+	Every    int    `help:"Of N traces send one. Traces have operations, times and request ids, without paths, bodies, keys and addresses." placeholder:"N" min:"1" max:"1000000000"`
+}
+
 // Default returns the configuration of a node without any setting: one node that listens on loopback only, with its
 // data in a directory below the current one.
 func Default() Config {
@@ -305,6 +312,8 @@ func Default() Config {
 		Disk:  Disk{Ballast: 64 * MiB},
 		Drain: Drain{Delay: DrainAuto},
 		Log:   Log{Level: "info", Format: "auto", Slow: 5 * time.Second},
+		// A storefront's thousand commits a second become ten spans a second.
+		Tracing: Tracing{Every: 100},
 	}
 }
 

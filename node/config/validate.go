@@ -46,6 +46,7 @@ func (c Config) faults() []*Fault {
 	c.checkMail(add)
 	c.checkAdmin(add)
 	c.checkProvider(add)
+	c.checkTracing(add)
 	if c.Raft.TrailingLogs < 2*c.Raft.SnapshotThreshold {
 		add("raft.trailing_logs", "%d is less than twice raft.snapshot_threshold (%d): a slow follower would need a snapshot each time",
 			c.Raft.TrailingLogs, c.Raft.SnapshotThreshold)
@@ -202,6 +203,16 @@ func (c Config) checkProvider(add func(key, problem string, args ...any)) {
 		if value, role, _ := strings.Cut(r, "="); value == "" || !slices.Contains([]string{"admin", "operator", "analyst"}, role) {
 			add("oidc.roles", "%q is not VALUE=ROLE with the role admin, operator or analyst", r)
 		}
+	}
+}
+
+func (c Config) checkTracing(add func(key, problem string, args ...any)) {
+	if c.Tracing.Endpoint == "" {
+		return
+	}
+	u, err := url.Parse(c.Tracing.Endpoint)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
+		add("tracing.endpoint", "%q is not an http or https URL without user name, query and fragment", withoutUserinfo(c.Tracing.Endpoint))
 	}
 }
 

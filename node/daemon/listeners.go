@@ -178,7 +178,7 @@ func (n *node) openManagement(ctx context.Context) error {
 	}, manage.Deps{
 		Core: n.core, Bodies: n.resources.bodies, Slots: n.resources.slots, Keys: n.publisher.keys, Console: people, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.answerReadyz, Draining: n.stopping.Load, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
-		Access: n.access,
+		Access: n.access, Trace: n.traceRequest(),
 		Audit:  n.auditLog.add,
 		Tenant: n.store.Tenant,
 		Open:   n.openSession, Background: n.background,

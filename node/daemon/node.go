@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/node/tally"
+	"github.com/gavel-ads/gavel/node/tracing"
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/bidid"
@@ -57,6 +58,7 @@ type node struct {
 	tally        *tally.Tally // nil until the groups are ready.
 	core         *serving.Core
 	access       *serving.AccessLog
+	tracer       *tracing.Tracer // nil without a collector.
 	background   *limits.Scheduler // Runs reports, explanations and forecasts.
 	auctions     deadlineListener
 	manage       deadlineListener
@@ -87,7 +89,7 @@ func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, 
 		demoMarket: o.Demo != nil, settings: o.Settings, failed: make(chan error, 3), // One for each listener and the socket.
 	}
 	for _, step := range []func(context.Context) error{
-		n.deriveLimits, n.loadCertificates, n.bindListeners, n.announce, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
+		n.deriveLimits, n.loadCertificates, n.openTracing, n.bindListeners, n.announce, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
 	} {
 		if err := step(ctx); err != nil {
 			return n, err
@@ -140,7 +142,7 @@ func (n *node) openState(ctx context.Context) error {
 	})
 	n.publisher.keys.RequireCurrent(n.cluster.KeysCurrent)
 	n.store = &store.Store{
-		AssetURL: n.publisher.assetURL, Groups: n.cluster, Now: time.Now, View: n.publisher.View, SendsMail: n.cfg.SMTP.Server != "",
+		AssetURL: n.publisher.assetURL, Groups: n.proposers(), Now: time.Now, View: n.publisher.View, SendsMail: n.cfg.SMTP.Server != "",
 		Usage: n.publisher.Usage, AssetBytes: &n.publisher.bytes, Limits: limitsOf(&n.cfg.Quotas),
 	}
 	return nil
@@ -262,7 +264,7 @@ func (n *node) buildCore(context.Context) error {
 	n.access = serving.NewAccessLog(n.cfg.Log.Access, n.cfg.Log.Slow, n.log)
 	n.core = serving.New(serving.Deps{
 		Access: n.access,
-		Keys:   n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.cluster,
+		Keys:   n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.proposers(),
 		Keyring: func() *bidid.Keyring {
 			if s := n.publisher.secrets.Load(); s != nil {
 				return s.keyring

@@ -90,9 +90,11 @@ type Deps struct {
 	// stay as they were when their requests changed something.
 	Audit func(marketplace uint16, e store.AuditEntry)
 	// Count counts a management request under its operation id. It may be nil.
-	Count func(operation, status string, took time.Duration)
+	Count func(operation, status, requestID string, took time.Duration)
 	// Access writes requests to the log; nil writes none.
 	Access *serving.AccessLog
+	// Trace begins the span of a request, and returns the function that ends it; nil traces none.
+	Trace func(r *http.Request, operation, route, requestID string) (traced *http.Request, end func(status int))
 	// Background schedules reports, explanations and forecasts. If nil, they run at once.
 	Background *limits.Scheduler
 }

@@ -97,12 +97,17 @@ func (s *Server) counted(w http.ResponseWriter, r *http.Request, rt *route) {
 	}
 	began := s.deps.Now()
 	c := &statusWriter{ResponseWriter: w}
+	end := func(int) {}
+	if s.deps.Trace != nil {
+		r, end = s.deps.Trace(r, rt.operation, rt.path, w.Header().Get(requestIDHeader))
+	}
 	defer func() {
 		if c.status == 0 {
 			c.status = http.StatusInternalServerError // The handler panicked; recovered writes the answer.
 		}
+		end(c.status)
 		now := s.deps.Now()
-		s.deps.Count(rt.operation, strconv.Itoa(c.status), now.Sub(began))
+		s.deps.Count(rt.operation, strconv.Itoa(c.status), w.Header().Get(requestIDHeader), now.Sub(began))
 		if !rt.streams && s.deps.Access.Due(now, now.Sub(began)) { // An upload takes as long as its sender.
 			s.deps.Access.Write(&serving.AccessEntry{
 				Operation: rt.operation, Status: c.status, Took: now.Sub(began), RequestID: w.Header().Get(requestIDHeader),

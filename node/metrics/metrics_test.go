@@ -121,7 +121,7 @@ func TestClassicBuckets(t *testing.T) {
 		`gavel_request_seconds_count{operation="auctions"} 14`,
 		`gavel_request_seconds_count{operation="events"} 0`,
 	)
-	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
+	m.ManagementRequest("list_campaigns", "200", "r1", time.Millisecond)
 	for _, found := range regexp.MustCompile(`_bucket{[^}]*le="([^"]+)"`).FindAllStringSubmatch(scrape(t, m), -1) {
 		if !regexp.MustCompile(`^(\+Inf|0?\.?0*[125]0*|[125]e-0[1-9])$`).MatchString(found[1]) {
 			t.Errorf("%s: the bound is not 1, 2 or 5 of a decade", found[0])
@@ -210,7 +210,7 @@ func TestNodeMetrics(t *testing.T) {
 			Turns:         metrics.Turns{Waiting: 5, CPU: 6 * time.Second, Refused: 7},
 		}
 	})
-	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
+	m.ManagementRequest("list_campaigns", "200", "r1", time.Millisecond)
 	m.SetBuild("v1.2.3")
 	wantLines(t, scrape(t, m),
 		`gavel_raft_leader{group="1"} 1`, `gavel_raft_leader{group="2"} 0`, `gavel_raft_applied_index{group="1"} 88`,
@@ -259,7 +259,7 @@ func everyMetric() *metrics.Metrics {
 			Background: make([]metrics.Background, 1), Listeners: make([]metrics.Listener, 1), Certificates: make([]metrics.Certificate, 1),
 		}
 	})
-	m.ManagementRequest("x", "200", 0)
+	m.ManagementRequest("x", "200", "r2", 0)
 	return m
 }
 
@@ -335,5 +335,19 @@ func TestDocumentsNameExistingMetrics(t *testing.T) {
 	}
 	if named < 25 {
 		t.Errorf("only %d names were found", named)
+	}
+}
+
+// A scraper that takes OpenMetrics gets the id of a request with the bucket that it fell into.
+func TestExemplarsNameRequests(t *testing.T) {
+	m := newMetrics()
+	m.ManagementRequest("list_campaigns", "200", "request-7", 3*time.Millisecond)
+	r := httptest.NewRequest("GET", "/metrics", nil)
+	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, r)
+	want := regexp.MustCompile(`gavel_management_request_seconds_bucket\{operation="list_campaigns",le="0.005"\} 1 # \{request_id="request-7"\} 0.003`)
+	if !want.MatchString(w.Body.String()) {
+		t.Errorf("no exemplar in\n%s", w.Body)
 	}
 }

@@ -189,7 +189,7 @@ func (w *Environment) listenerOf(t testing.TB, s *store.Store, c console.Config)
 		Now: w.Now, Ready: func() string { return "" }, Background: w.background,
 		Tenant:  s.Tenant,
 		Audit:   audit,
-		Count:   func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
+		Count:   func(operation, status, _ string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
 		// A request that reaches the operator's handler is answered 404 without an error object.
 		Operator: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }), OperatorRoutes: operator.Routes(),

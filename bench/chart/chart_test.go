@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-ads/gavel/bench/pacing/chart"
+	"github.com/gavel-ads/gavel/bench/chart"
 )
 
 // A chart is well-formed, contains its texts escaped, and puts values where the axes say.
