@@ -274,6 +274,17 @@ func (b Queries) ChargeOf(k event.Kind, hour uint32, key [16]byte) (c Charge, fo
 	return c, true
 }
 
+// ChargeDecision returns the decision about the charge of a token for a kind of interaction, of which only outcome and amount are
+// stored. hour and key are those of ChargeOf. found is false when there is none, and when it is not remembered any more
+// (event.ChargeHorizon).
+func (b Queries) ChargeDecision(k event.Kind, hour uint32, key [16]byte) (r command.EventResult, found bool) {
+	stored, found := b.R.Get(append(keyDedup(nil, bucketID{chargeClass(k), hour}), key[:]...))
+	if !found {
+		return r, false
+	}
+	return readDecision(stored), true
+}
+
 func (b Queries) reversedOf(line uint64) money.Micros {
 	stored, found := b.R.Get(keyReversedLine(nil, line))
 	if !found {

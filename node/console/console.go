@@ -12,10 +12,12 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/login"
+	"github.com/gavel-ads/gavel/node/logtail"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -43,6 +45,10 @@ type Deps struct {
 	Store *store.Store
 	// Watch begins to watch the auctions of a marketplace on this node.
 	Watch func(marketplace uint16) *serving.Watch
+	// Tokens opens the resolvedBidIds of ads.
+	Tokens Tokens
+	// Tail has the newest records of this node's log. If nil, there are none.
+	Tail *logtail.Tail
 	// Draining reports whether the node is about to stop, so that live streams end. It may be nil.
 	Draining func() bool
 	// Current reports whether this node may decide about credentials at a time, because it knows what was revoked. If nil, always.
@@ -63,6 +69,8 @@ type Service struct {
 	touches  chan store.LoginKey
 	files    *files
 	hub      *hub
+
+	logStreams atomic.Int32
 }
 
 // touchesMax is how many sessions may wait for the time of their last request to be recorded. BOUND: beyond it the next request of
@@ -74,6 +82,9 @@ func New(c Config, d Deps) (*Service, error) {
 	f, err := newFiles(embedded)
 	if err != nil {
 		return nil, err
+	}
+	if d.Tail == nil {
+		d.Tail = logtail.New(d.Now())
 	}
 	return &Service{
 		config: c, deps: d, hasher: login.NewHasher(), attempts: login.NewAttempts(), origins: http.NewCrossOriginProtection(),
@@ -107,7 +118,9 @@ func (s *Service) Routes(l Listener) map[string]http.HandlerFunc {
 		"DELETE " + APIBase + "/users/{user_id}":                   h.answer(h.removeUser),
 		"DELETE " + APIBase + "/users/invitations/{invitation_id}": h.answer(h.revoke),
 		"GET " + APIBase + "/purchases":                            h.answer(h.purchase),
+		"GET " + APIBase + "/served-ads":                           h.answer(h.servedAd),
 		"GET " + APIBase + "/live":                                 h.live,
+		"GET " + APIBase + "/log":                                  h.log,
 		"PUT " + APIBase + "/password":                             h.answer(h.changePassword),
 		"GET " + APIBase + "/oidc/start":                           h.startProvider,
 		"GET " + ProviderCallback:                                  h.finishProvider,

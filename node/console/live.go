@@ -33,24 +33,17 @@ func (h handlers) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer v.leave()
-	to := http.NewResponseController(w)
-	_ = to.SetReadDeadline(time.Time{}) // The listener's deadline is for the request, which is read.
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // A proxy must not keep messages back.
-	h.stream(to, w, r, v, who)
+	h.stream(beginEvents(w), r, v, who)
 }
 
 // stream writes messages until the browser disconnects, the session or its right ends, or the node stops.
-func (h handlers) stream(to *http.ResponseController, w http.ResponseWriter, r *http.Request, v *viewer, who Identity) {
+func (h handlers) stream(to eventStream, r *http.Request, v *viewer, who Identity) {
 	ticker := time.NewTicker(liveCheck)
 	defer ticker.Stop()
 	text := []byte(": the stream is open\n\n")
 	for {
-		if len(text) > 0 {
-			_ = to.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // It fails only in tests, which have no connection.
-			if _, err := w.Write(text); err != nil || to.Flush() != nil {
-				return
-			}
+		if len(text) > 0 && !to.send(text) {
+			return
 		}
 		select {
 		case <-r.Context().Done():
@@ -59,9 +52,34 @@ func (h handlers) stream(to *http.ResponseController, w http.ResponseWriter, r *
 		case <-ticker.C:
 			text = nil
 			now, code := h.observe(r)
-			if code != apierr.OK || now.Access != who.Access || h.deps.Draining != nil && h.deps.Draining() {
+			if code != apierr.OK || now.Access != who.Access || h.draining() {
 				return
 			}
 		}
 	}
+}
+
+// draining reports whether the node is about to stop.
+func (h handlers) draining() bool { return h.deps.Draining != nil && h.deps.Draining() }
+
+// eventStream is an answer of server-sent events.
+type eventStream struct {
+	w  http.ResponseWriter
+	to *http.ResponseController
+}
+
+// beginEvents begins an answer of server-sent events.
+func beginEvents(w http.ResponseWriter) eventStream {
+	to := http.NewResponseController(w)
+	_ = to.SetReadDeadline(time.Time{}) // The listener's deadline is for the request, which is read.
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // A proxy must not keep messages back.
+	return eventStream{w, to}
+}
+
+// send writes messages. It reports false when the browser does not take them any more.
+func (s eventStream) send(text []byte) bool {
+	_ = s.to.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // It fails only in tests, which have no connection.
+	_, err := s.w.Write(text)
+	return err == nil && s.to.Flush() == nil
 }

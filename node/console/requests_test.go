@@ -173,12 +173,15 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// stream opens the live stream of a browser and returns its lines, until it ends.
+// stream opens a stream of events for a browser and returns its lines, until it ends.
 func (b *browser) stream(address string) <-chan string {
 	b.Helper()
-	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, address+"/console/api/live", nil)
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, address, nil)
 	if err != nil {
 		b.Fatal(err)
+	}
+	for name, value := range b.header {
+		r.Header.Set(name, value)
 	}
 	r.AddCookie(b.cookie)
 	answer, err := http.DefaultClient.Do(r)
@@ -202,7 +205,7 @@ func TestTheLiveStream(t *testing.T) {
 	ada := setUp(t, env)
 	server := httptest.NewServer(env)
 	t.Cleanup(server.Close)
-	lines := ada.stream(server.URL)
+	lines := ada.stream(server.URL + "/console/api/live")
 	<-lines
 	for _, key := range []string{"auction", "other-auction"} {
 		shop := newBrowser(t, env)

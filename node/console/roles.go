@@ -55,7 +55,7 @@ var rules = []struct {
 }{
 	{staff, NoVendor, []string{
 		"listAgencyCampaigns", "getAgencyCampaign", "explainAuctions", "listRecentAuctions",
-		"getLedgerAccount", "listLedgerEntries", "listTransfers", "getReversal", "listJsonTemplates", "getJsonTemplate",
+		"getLedgerAccount", "listLedgerEntries", "listTransfers", "listReversals", "getReversal", "listJsonTemplates", "getJsonTemplate",
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",
 		"getMarketplaceReport", "getMarketplaceDailyReport", "getProductReport", "getProductDailyReport", "listSegments", "getProduct",

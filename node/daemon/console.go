@@ -28,7 +28,7 @@ func (n *node) openConsole(start context.Context) (*console.Service, error) {
 		PublicURL: n.cfg.PublicURL(address), Version: n.version, Demo: n.demoMarket, Settings: n.consoleSettings(),
 		Provider: provider, Access: access,
 	}, console.Deps{
-		Store: n.store, Watch: n.watch, Draining: n.stopping.Load, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,
+		Store: n.store, Watch: n.watch, Tokens: n.core, Tail: n.tail, Draining: n.stopping.Load, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,
 	})
 	if err != nil {
 		return nil, err

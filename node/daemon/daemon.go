@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/logtail"
 )
 
 // Options are what a caller sets besides the configuration.
@@ -29,6 +30,8 @@ type Options struct {
 	Log         io.Writer // Receives the log and the progress of long work; nil: standard error.
 	LogTerminal bool      // Log is a terminal.
 	LogColours  bool      // The terminal shows colours.
+
+	tail *logtail.Tail // Keeps the newest records of the log; set by Run.
 }
 
 func (o *Options) logOutput() logOutput {
@@ -62,6 +65,8 @@ const DrainTimeout = 10 * time.Second
 func Run(ctx context.Context, cfg config.Config, o Options) error {
 	out := o.logOutput()
 	log, screen := newLogger(cfg.Log, out)
+	o.tail = logtail.New(time.Now())
+	log = slog.New(o.tail.Beside(log.Handler()))
 	for _, warning := range o.Warnings {
 		log.Warn("setting_suspicious", slog.String("warning", warning))
 	}

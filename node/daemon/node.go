@@ -23,6 +23,7 @@ import (
 	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/limits"
+	"github.com/gavel-ads/gavel/node/logtail"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
@@ -40,7 +41,8 @@ import (
 type node struct {
 	cfg          config.Config
 	log          *slog.Logger
-	screen       *screen // nil without a terminal.
+	tail         *logtail.Tail // nil in a node that does not keep its log.
+	screen       *screen       // nil without a terminal.
 	version      string
 	demoMarket   bool // The market is the demo's.
 	settings     []config.Effective
@@ -85,7 +87,7 @@ type node struct {
 // fails, start returns the node too, so that the caller stops the parts that were started.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, screen *screen) (*node, error) {
 	n := &node{
-		manager: newServiceManager(o.Variable, os.Getpid(), log), cfg: cfg, log: log, screen: screen, version: o.Version,
+		manager: newServiceManager(o.Variable, os.Getpid(), log), cfg: cfg, log: log, tail: o.tail, screen: screen, version: o.Version,
 		demoMarket: o.Demo != nil, settings: o.Settings, failed: make(chan error, 3), // One for each listener and the socket.
 	}
 	for _, step := range []func(context.Context) error{

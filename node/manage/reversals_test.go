@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,4 +225,81 @@ func TestReversalNeedsItsLevel(t *testing.T) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	a.money("nothing", 49_100_000, 900_000, 900_000)
+}
+
+// listed is a page of the reversals of the vendor's wallet: their notes, and the query of the next page, empty at the end.
+func (a *advertised) listed(wallet, query string) (notes []string, next string) {
+	a.t.Helper()
+	rec := call(a.Environment, "GET", reversalsPath+"?account="+wallet+query, "management", "")
+	var page struct {
+		Reversals []struct{ Note string }
+		HasMore   bool
+		NextPage  string
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &page); err != nil || rec.Code != 200 || page.HasMore != (page.NextPage != "") {
+		a.t.Fatalf("%v: %d %s", err, rec.Code, rec.Body)
+	}
+	for _, r := range page.Reversals {
+		notes = append(notes, r.Note)
+	}
+	if page.HasMore {
+		next = "&next_page=" + page.NextPage
+	}
+	return notes, next
+}
+
+// TestReversalsAreListed: a wallet lists each of its reversals once, however many hours it is of, the newest first, in pages and by
+// days. A page reads so many lines of the wallet at most.
+func TestReversalsAreListed(t *testing.T) {
+	a := newAdvertised(t, managetest.New(t), market.Daily)
+	a.click(a.win())
+	a.Environment.Advance(24 * time.Hour)
+	a.nextDay()
+	a.click(a.win())
+	ofCampaign := fmt.Sprintf(`{"campaignId":%q,"reason":"goodwill"`, a.campaign.ID)
+	reverse := func(rest string) {
+		t.Helper()
+		if rec := a.reverse(ofCampaign + rest); rec.Code != 201 {
+			t.Fatalf("%d %s", rec.Code, rec.Body)
+		}
+	}
+	reverse(`,"amount":150,"note":"of two hours"}`)
+	a.Environment.Advance(24 * time.Hour)
+	reverse(`,"amount":10,"note":"a day later"}`)
+	tenant := a.Store.Tenant(managetest.Main)
+	wallets, err := tenant.Wallets(t.Context(), "v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wallet := wallets[0].ID.String()
+	check := func(why, query string, want ...string) (next string) {
+		t.Helper()
+		notes, next := a.listed(wallet, query)
+		if !slices.Equal(notes, want) {
+			t.Errorf("%s: %q, want %q", why, notes, want)
+		}
+		return next
+	}
+	end := func(why, next string) {
+		t.Helper()
+		if next != "" {
+			t.Errorf("%s: there is more: %s", why, next)
+		}
+	}
+	end("all", check("all", "", "a day later", "of two hours"))
+	next := check("the first page", "&limit=1", "a day later")
+	end("the second page", check("the second page", "&limit=1"+next, "of two hours"))
+	end("one day", check("one day", "&start_date=2026-03-18&end_date=2026-03-18", "of two hours"))
+	end("from a day on", check("from a day on", "&start_date=2026-03-19", "a day later"))
+
+	for range store.ReversalLinesMax {
+		if _, err := tenant.Adjust(t.Context(), "v", wallets[0].ID, 1_000_000, false, "a deposit"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next = check("below many deposits", "")
+	end("the next page", check("the next page", next, "a day later", "of two hours"))
+	if rec := call(a.Environment, "GET", reversalsPath+"?account="+wallet+next+"x", "management", ""); rec.Code != 422 {
+		t.Errorf("another cursor: %d %s", rec.Code, rec.Body)
+	}
 }

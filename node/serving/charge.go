@@ -5,6 +5,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // TokenCharge names what a resolvedBidId is charged for. Group and Hour say where the decision is stored.
@@ -16,9 +17,25 @@ type TokenCharge struct {
 	Key      [16]byte
 }
 
-// ChargeOf opens a resolvedBidId. The code is InvalidResolvedBidID for one that is not authentic for the marketplace or
+// TokenContent is what a resolvedBidId says about the ad that won.
+type TokenContent struct {
+	TokenCharge
+	IssuedMillis   int64
+	Rank           uint8
+	PlacementIndex uint8
+	Bid            uint32 // Ordinal in the group.
+	Price          money.Micros
+}
+
+// ChargeOf returns what a resolvedBidId is charged for, or the code of OpenToken.
+func (c *Core) ChargeOf(marketplace uint16, resolvedBidID string) (TokenCharge, apierr.Code) {
+	x, code := c.OpenToken(marketplace, resolvedBidID)
+	return x.TokenCharge, code
+}
+
+// OpenToken opens a resolvedBidId. The code is InvalidResolvedBidID for one that is not authentic for the marketplace or
 // that no campaign pays for, and ServiceUnavailable before the cluster's first start has completed.
-func (c *Core) ChargeOf(marketplace uint16, resolvedBidID string) (x TokenCharge, code apierr.Code) {
+func (c *Core) OpenToken(marketplace uint16, resolvedBidID string) (x TokenContent, code apierr.Code) {
 	keyring, secret := c.Keyring(), c.Secret()
 	if keyring == nil || secret == nil {
 		return x, apierr.ServiceUnavailable
@@ -41,5 +58,6 @@ func (c *Core) ChargeOf(marketplace uint16, resolvedBidID string) (x TokenCharge
 	h := hasher{secret: secret, marketplace: marketplace}
 	x.Group, x.Campaign, x.Hour = c.Topology.GroupOf(p.Shard), p.Campaign, hourOf(p.IssuedMillis)
 	x.Key = h.charge(x.Kind, token)
+	x.IssuedMillis, x.Rank, x.PlacementIndex, x.Bid, x.Price = p.IssuedMillis, p.Rank, p.PlacementIndex, p.Bid, p.Price
 	return x, apierr.OK
 }

@@ -208,6 +208,50 @@ func TestRecentAuctions(t *testing.T) {
 	}
 }
 
+// TestRecentAuctionsNameTheirAds checks that each winner of a sampled auction has the resolvedBidId of the answer, and that the core
+// knows the user of the auction by it.
+func TestRecentAuctionsNameTheirAds(t *testing.T) {
+	node := servingtest.New(servingtest.Spec{Bids: 100})
+	node.Deps.ExplainEvery = 1
+	core := serving.New(node.Deps)
+	a := ask(core, "POST", "/v2/auctions", node.AuctionKey, `{"auctions":[`+
+		`{"type":"listings","slots":2,"opaqueUserId":"ann","products":{"ids":["p-0000001","p-0000002"]}},`+
+		`{"type":"listings","slots":1,"products":{"ids":["p-0000003"]}}]}`)
+	serving.WaitRecent(core)
+	all, _ := core.Recent(servingtest.Marketplace)
+	var answer struct {
+		Results []struct {
+			Winners []struct {
+				Rank          int
+				ResolvedBidID string
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(a.body), &answer); err != nil || len(all) != 1 || len(answer.Results) != 2 {
+		t.Fatalf("%v: %s, %d kept", err, a.body, len(all))
+	}
+	users := []uint64{serving.UserHash(node.Deps.Secret(), servingtest.Marketplace, []byte("ann")), 0}
+	for i, result := range answer.Results {
+		if len(result.Winners) != 2-i {
+			t.Fatalf("auction %d: %s", i, a.body)
+		}
+		for k, w := range result.Winners {
+			if c := all[0].Auctions[i].Candidates[k]; c.Rank != w.Rank || c.ResolvedBidID != w.ResolvedBidID {
+				t.Errorf("auction %d, rank %d: the explanation has rank %d and %q, want %q", i, w.Rank, c.Rank, c.ResolvedBidID, w.ResolvedBidID)
+			}
+			if got := core.UserOf(servingtest.Marketplace, w.ResolvedBidID); got != users[i] {
+				t.Errorf("auction %d: the user is %x, want %x", i, got, users[i])
+			}
+			if core.UserOf(servingtest.Suspended, w.ResolvedBidID) != 0 {
+				t.Error("another marketplace sees the user")
+			}
+		}
+	}
+	if core.UserOf(servingtest.Marketplace, "") != 0 || node.Core.UserOf(servingtest.Marketplace, answer.Results[0].Winners[0].ResolvedBidID) != 0 {
+		t.Error("a user of an ad that is not kept")
+	}
+}
+
 // TestRecentAuctionsAreSampled checks that about one request in ten is sampled.
 func TestRecentAuctionsAreSampled(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})

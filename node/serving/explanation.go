@@ -77,6 +77,9 @@ type Candidate struct {
 	Score        float64     `json:"score" doc:"Comparable within the auction; 0 when a gate came before."`
 	Against      *Rival      `json:"against,omitempty" doc:"The winner that the bid would have had to beat."`
 	Needed       json.Number `json:"needed,omitempty" doc:"The least bid that would have won; absent when none would have, or when it is not known. Ties go as they did here."`
+
+	// ResolvedBidID is set for winners of sampled live requests.
+	ResolvedBidID string `json:"resolvedBidId,omitempty" doc:"Of a winner of a live auction: the id that its events send back. Absent for external demand."`
 }
 
 // Rival is a winner that another bid would have had to beat.

@@ -63,7 +63,9 @@ type LiveAd struct {
 	Rank       int    `json:"rank"`
 	Type       string `json:"type"`
 	ID         string `json:"id"`
-	CampaignID string `json:"campaignId,omitempty"` // Empty for external demand.
+	CampaignID string `json:"campaignId,omitempty"` // Empty for external demand, as is the ResolvedBidID.
+	// ResolvedBidID is the id that the events of the ad send back.
+	ResolvedBidID string `json:"resolvedBidId,omitempty"`
 }
 
 // LiveTotals count what a Watch saw since it began, samples and all other requests.
@@ -177,7 +179,7 @@ func liveAuction(r *auction.Result, slots int) LiveAuction {
 		w := &r.Winners[i]
 		a.Ads[i] = LiveAd{Rank: int(w.Rank), Type: w.Type.String(), ID: string(w.ID)}
 		if w.Campaign != nil {
-			a.Ads[i].CampaignID = string(w.Campaign[:])
+			a.Ads[i].CampaignID, a.Ads[i].ResolvedBidID = string(w.Campaign[:]), string(w.Token[:])
 		}
 	}
 	return a

@@ -35,6 +35,11 @@ func TestWatchSamples(t *testing.T) {
 				if one.Winners != len(one.Ads) || one.Winners != strings.Count(a.body, `"rank"`) {
 					t.Errorf("%+v, the answer is %s", one, a.body)
 				}
+				for _, ad := range one.Ads {
+					if !strings.Contains(a.body, `"resolvedBidId":"`+ad.ResolvedBidID+`"`) {
+						t.Errorf("%+v, the answer is %s", ad, a.body)
+					}
+				}
 			}
 		default:
 		}

@@ -242,7 +242,7 @@ func (t Tenant) TransfersOf(_ context.Context, account ids.UUID, span shard.Span
 			for i := range entries {
 				e := &entries[i]
 				before = e.Seq
-				if e.Kind == ledger.Adjustment || e.Kind == ledger.TransferReturned {
+				if e.Kind == ledger.Adjustment || e.Kind == ledger.TransferReturned || isReversal(e.Kind) {
 					continue
 				}
 				if len(out.items) == p.Limit {

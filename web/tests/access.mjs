@@ -117,7 +117,7 @@ export function accessTests(given) {
     await navigation.waitFor();
     const links = await navigation.getByRole("link").allInnerTexts();
     assert.ok(links.includes("Live auctions") && links.includes("Settings"), String(links));
-    for (const hidden of ["API keys", "Webhooks", "Users", "Audit log", "Cluster"])
+    for (const hidden of ["API keys", "Webhooks", "Users", "Audit log", "Cluster", "Log"])
       assert.ok(!links.includes(hidden), hidden);
     for (const path of [
       "/",

@@ -1,7 +1,7 @@
 // The inspector explains auctions, and a campaign that is paused on its page loses as paused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
+import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
 
 export function auctionTests(given) {
   test("the playground explains winners and losers, and a paused campaign", async () => {
@@ -69,6 +69,56 @@ export function auctionTests(given) {
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("img", { name: "Auctions per second of the last two minutes" }).waitFor();
     await screenshot(page, "light-live-requests");
+    await window.close();
+  });
+
+  test("the inspector shows the click of an ad and what it was charged", async () => {
+    const { browser, demo, shop } = given;
+    const key = demo.keys().auctionKey;
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await signIn(window);
+    await window.go("/live");
+    const tokens = new Map();
+    const ask = async () => {
+      const requestId = `to-be-clicked-${tokens.size}`;
+      tokens.set(requestId, undefined);
+      const { results } = await (await demo.auction(key, [shop.product], requestId)).json();
+      tokens.set(requestId, results[0].winners[0].resolvedBidId);
+    };
+    const asking = setInterval(ask, 500);
+    const inspect = page.getByRole("button", { name: /^Inspect the request to-be-clicked/ }).first();
+    try {
+      await inspect.waitFor();
+      await page.getByRole("button", { name: "Pause" }).click();
+    } finally {
+      clearInterval(asking);
+    }
+    const requestId = (await inspect.getAttribute("aria-label")).split(" ").at(-1);
+    await inspect.click();
+    await page.getByRole("button", { name: `Events and charge of product ${shop.product}` }).click();
+    await page.getByText(/^Nothing is charged yet: the first click within 7 days/).waitFor();
+    const answer = await fetch(`${demo.auctions}/v2/events`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${key}` },
+      body: JSON.stringify({
+        clicks: [
+          {
+            id: `click-of-${requestId}`,
+            opaqueUserId: "carla",
+            occurredAt: new Date().toISOString(),
+            resolvedBidId: tokens.get(requestId),
+          },
+        ],
+      }),
+    });
+    assert.equal(answer.status, 200);
+    await page.getByText(/^Charged €[\d.]+ for the click, /).waitFor();
+    await page.getByRole("textbox", { name: "Customer" }).fill("carla");
+    await page.keyboard.press("Enter");
+    await page.getByText("decided the charge", { exact: true }).waitFor();
+    await checkAccessibility(page, "events and charge");
+    await screenshot(page, "light-events-and-charge");
     await window.close();
   });
 

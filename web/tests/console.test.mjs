@@ -6,10 +6,13 @@ import { launch } from "./browser.mjs";
 import { factorTests } from "./factor.mjs";
 import { hostileTests } from "./hostile.mjs";
 import { keyTests } from "./keys.mjs";
+import { ledgerTests } from "./ledger.mjs";
+import { logTests } from "./log.mjs";
 import { openShop, startNode } from "./node.mjs";
 import { pageTests } from "./pages.mjs";
 import { providerTests } from "./provider.mjs";
 import { purchaseTests } from "./purchases.mjs";
+import { simulationTests } from "./simulations.mjs";
 
 const given = { browser: null, demo: null, shop: null };
 
@@ -33,4 +36,7 @@ hostileTests(given);
 factorTests(given);
 providerTests(given);
 purchaseTests(given);
+ledgerTests(given);
+logTests(given);
+simulationTests(given);
 accessTests(given);

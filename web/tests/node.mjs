@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const binary = process.env.GAVEL_BINARY ?? fileURLToPath(new URL("../../bin/gavel", import.meta.url));
+export const binary = process.env.GAVEL_BINARY ?? fileURLToPath(new URL("../../bin/gavel", import.meta.url));
 const startMillis = 180_000; // A busy machine needs longer than an idle one.
 
 export const admin = { email: "ada@example.com", password: "correct horse battery staple" };

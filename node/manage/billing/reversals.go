@@ -34,6 +34,10 @@ func RegisterReversals(api huma.API, tokens Tokens) {
 			"its current period was charged, and the reports lose it.",
 	}, s.create)
 	resource.Add(api, resource.Op{
+		ID: "listReversals", Method: http.MethodGet, Path: reversals, Tag: tag,
+		Doc: "List the reversals of a wallet, newest first. A page may have fewer than limit though hasMore is true.",
+	}, listReversals)
+	resource.Add(api, resource.Op{
 		ID: "getReversal", Method: http.MethodGet, Path: reversals + "/{reversal_id}", Tag: tag, Doc: "Read one reversal.",
 	}, getReversal)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/login"
+	"github.com/gavel-ads/gavel/node/logtail"
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/operator"
 	"github.com/gavel-ads/gavel/node/serving"
@@ -56,6 +57,8 @@ type Environment struct {
 	Slots *limits.Slots
 	// Offsite does the jobs of ad networks. The network meta is the sandbox; tests may add connectors before they use them.
 	Offsite *jobs.Offsite
+	// Tail is what the console shows as the log of the node. Only what a test writes is in it.
+	Tail *logtail.Tail
 
 	core       *serving.Core
 	counts     sync.Map // "operation status" to true.
@@ -99,7 +102,7 @@ func NewAt(t testing.TB, level command.Level) *Environment {
 
 func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Level) *Environment {
 	t.Helper()
-	w := &Environment{Keys: map[string]string{}, table: auth.NewTable()}
+	w := &Environment{Keys: map[string]string{}, Tail: logtail.New(Start), table: auth.NewTable()}
 	w.now.Store(Start.UnixMilli())
 	f := &feed{Market: market.New(1), keys: w.table}
 	w.groups = newGroups(t, f)
@@ -176,7 +179,7 @@ func (w *Environment) listenerOf(t testing.TB, s *store.Store, c console.Config)
 		}
 	}
 	people, err := console.New(c, console.Deps{
-		Store: s, Watch: w.core.Watch, Now: w.Now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Audit: audit,
+		Store: s, Watch: w.core.Watch, Tokens: w.core, Tail: w.Tail, Now: w.Now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Audit: audit,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,12 +10,20 @@ export interface Rates {
   spendMicrosPerSecond: number;
 }
 
+export interface LiveAd {
+  rank: number;
+  type: string;
+  id: string;
+  campaignId?: string;
+  resolvedBidId?: string; // Absent for external demand.
+}
+
 export interface LiveAuction {
   resultType: string;
   slots: number;
   winners: number;
   lost: Record<string, number> | null;
-  ads: { rank: number; type: string; id: string; campaignId?: string }[] | null;
+  ads: LiveAd[] | null;
 }
 
 export interface LiveSample {

@@ -32,6 +32,7 @@ export interface Schemas {
   "billing.Result": { "result": boolean };
   "billing.Reversal": { "amount": number; "amountDecimal": string; "author": string; "budgetAmount": number; "campaignId": string; "createdAt": string; "note": string; "reason": "invalid_traffic" | "product_return" | "billing_error" | "goodwill"; "reversalId": string; "walletId": string };
   "billing.ReversalBody": { "amount"?: number; "campaignId"?: string; "note"?: string; "reason": "invalid_traffic" | "product_return" | "billing_error" | "goodwill"; "resolvedBidId"?: string };
+  "billing.ReversalList": { "hasMore": boolean; "nextPage"?: string; "reversals": (Schemas["billing.Reversal"])[] };
   "billing.Transfer": { "amount": number; "createdAt": string; "description": string; "from": string; "status": "completed" | "in_transit" | "returned"; "to": string; "transferId": string };
   "billing.TransferBody": { "amount": number; "currencyCode"?: string; "description"?: string; "from": string; "to": string };
   "billing.TransferList": { "hasMore": boolean; "nextPage"?: string; "transfers": (Schemas["billing.Transfer"])[] };
@@ -195,7 +196,7 @@ export interface Schemas {
   "segment.Segment": { "config": Schemas["segment.Config"]; "createdAt": string; "description": string; "id": string; "name": string; "size": number; "updatedAt": string };
   "segment.Stored": { "segments": (Schemas["segment.Segment"])[]; "total": number };
   "segment.Window": { "value": number };
-  "serving.Candidate": { "against"?: Schemas["serving.Rival"]; "bid": number; "bidId"?: string; "campaignId"?: string; "ceiling"?: number; "chargeType": "CPC" | "CPM" | "CPA"; "clickRate": number; "competing": number; "demandBid"?: number; "demandSource"?: string; "draw": number; "hold"?: number; "id": string; "learnedQuality": number; "needed"?: number; "outcome": "won" | "lost"; "pacing": number; "pending"?: number; "price"?: number; "quality": number; "rank"?: number; "reason"?: string; "remaining"?: number; "reserve": number; "score": number; "shaded": number; "type": "product" | "vendor" | "brand" | "url"; "variationID"?: string; "vendorId"?: string; "wallet"?: number; "walletHold"?: number; "worth": number };
+  "serving.Candidate": { "against"?: Schemas["serving.Rival"]; "bid": number; "bidId"?: string; "campaignId"?: string; "ceiling"?: number; "chargeType": "CPC" | "CPM" | "CPA"; "clickRate": number; "competing": number; "demandBid"?: number; "demandSource"?: string; "draw": number; "hold"?: number; "id": string; "learnedQuality": number; "needed"?: number; "outcome": "won" | "lost"; "pacing": number; "pending"?: number; "price"?: number; "quality": number; "rank"?: number; "reason"?: string; "remaining"?: number; "reserve": number; "resolvedBidId"?: string; "score": number; "shaded": number; "type": "product" | "vendor" | "brand" | "url"; "variationID"?: string; "vendorId"?: string; "wallet"?: number; "walletHold"?: number; "worth": number };
   "serving.ExplainedAuction": { "candidates": (Schemas["serving.Candidate"])[]; "experimentVariant"?: string; "lost": Record<string, number> | null; "notes": (string)[]; "omitted": number; "placementId"?: number; "resultType": string; "slots": number; "winners": number };
   "serving.Explanation": { "at": string; "auctions": (Schemas["serving.ExplainedAuction"])[]; "operation": "auctions" | "sponsored-brand" | "travel" };
   "serving.Rival": { "price": number; "rank": number; "score": number };
@@ -358,6 +359,12 @@ export interface Operations {
     query: {};
     body: Schemas["billing.TransferBody"];
     answer: Schemas["billing.Transfer"];
+  };
+  "GET /billing-service/reversals": {
+    path: {};
+    query: { "consistency"?: "linearizable" | "local"; "account": string; "start_date"?: string; "end_date"?: string; "limit"?: number; "next_page"?: string };
+    body: undefined;
+    answer: Schemas["billing.ReversalList"];
   };
   "POST /billing-service/reversals": {
     path: {};

@@ -21,6 +21,7 @@ export const pages: PageEntry[] = [
   { path: "/start", label: "First auction", group: "", component: lazy(() => import("../pages/Start")), roles: admins },
   { path: "/live", label: "Live auctions", group: "", component: lazy(() => import("../pages/Live")) },
   { path: "/playground", label: "Playground", group: "", component: lazy(() => import("../pages/Playground")) },
+  { path: "/simulations", label: "Simulations", group: "", component: lazy(() => import("../pages/Simulations")) },
   { path: "/reports", label: "Reports", group: "", component: lazy(() => import("../pages/Reports")), vendors: true },
   { path: "/purchases", label: "Purchases", group: "", component: lazy(() => import("../pages/Purchases")) },
   {
@@ -78,6 +79,7 @@ export const pages: PageEntry[] = [
     component: lazy(() => import("../pages/Cluster")),
     roles: admins,
   },
+  { path: "/log", label: "Log", group: "Administer", component: lazy(() => import("../pages/Log")), roles: admins },
   { path: "/settings", label: "Settings", group: "Administer", component: lazy(() => import("../pages/Settings")) },
   { path: "/account", component: lazy(() => import("../pages/Account")), vendors: true },
 ];

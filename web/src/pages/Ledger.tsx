@@ -1,5 +1,6 @@
-// The ledger of a wallet: every line that changed its balance beside the charges of ads.
-import { Stack, Text, Title } from "@mantine/core";
+// The ledger of a wallet: every line that changed its balance beside the charges of ads, and the reversals of charges.
+import { Button, Group, Stack, Text, Title } from "@mantine/core";
+import { useState } from "react";
 import { useRead } from "../api/query";
 import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
@@ -9,9 +10,12 @@ import { Figures } from "../ui/Figures";
 import { formatMoney } from "../ui/money";
 import { Empty } from "../ui/States";
 import { dayOf, Time } from "../ui/time";
+import { Reversals } from "./Reversals";
+import { ReverseCharge } from "./ReverseCharge";
 
-export function Ledger({ wallet }: { wallet: Schemas["billing.Wallet"] }) {
-  const { marketplace } = useCurrent();
+export function Ledger({ vendor, wallet }: { vendor: string; wallet: Schemas["billing.Wallet"] }) {
+  const { marketplace, canWrite } = useCurrent();
+  const [reversing, setReversing] = useState(false);
   const cursor = useCursor();
   const path = { account_id: wallet.walletId };
   const figures = useRead("GET /billing-service/ledger/accounts/{account_id}", { path });
@@ -23,9 +27,16 @@ export function Ledger({ wallet }: { wallet: Schemas["billing.Wallet"] }) {
   );
   return (
     <Stack gap="xs">
-      <Title order={2} size="h4">
-        Ledger of the wallet {wallet.name}
-      </Title>
+      <Group justify="space-between">
+        <Title order={2} size="h4">
+          Ledger of the wallet {wallet.name}
+        </Title>
+        {canWrite && (
+          <Button size="xs" variant="default" onClick={() => setReversing(true)}>
+            Reverse a charge
+          </Button>
+        )}
+      </Group>
       {figures.data && (
         <Figures
           of={[
@@ -63,6 +74,8 @@ export function Ledger({ wallet }: { wallet: Schemas["billing.Wallet"] }) {
           { name: "Amount", align: "right", cell: (line) => formatMoney(line.amount, marketplace) },
         ]}
       />
+      <Reversals wallet={wallet.walletId} />
+      {reversing && <ReverseCharge vendor={vendor} close={() => setReversing(false)} />}
     </Stack>
   );
 }

@@ -2,11 +2,12 @@
 import { Button, Group, Modal, Select, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { call } from "../api/client";
-import type { LiveSample } from "../api/live";
+import type { LiveAd, LiveSample } from "../api/live";
 import { useWrite } from "../api/query";
 import { useCurrent } from "../api/session";
 import { Identifier, Json } from "../ui/Copy";
 import { DataTable } from "../ui/DataTable";
+import { EventsAndCharge } from "../ui/EventsAndCharge";
 import { Inspector } from "../ui/Inspector";
 import { Empty, Failure, Loading } from "../ui/States";
 import { Time } from "../ui/time";
@@ -107,6 +108,22 @@ const winnersOf = (one: LiveSample) =>
     .map((ad) => ad.id)
     .join(", ") || "none";
 
+// ServedAds lists the winners of the answer, each with what came of it.
+function ServedAds({ of }: { of: LiveAd[] }) {
+  const { marketplace } = useCurrent();
+  return of.map((ad, index) => (
+    <Stack key={ad.resolvedBidId ?? index} gap={4}>
+      <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+        Rank {ad.rank} was {ad.type} {ad.id}
+        {ad.resolvedBidId ? "" : ", external demand"}
+      </Text>
+      {ad.resolvedBidId && (
+        <EventsAndCharge id={ad.resolvedBidId} of={`${ad.type} ${ad.id}`} currency={marketplace} />
+      )}
+    </Stack>
+  ));
+}
+
 // Inspected explains the request again, because an explanation of every request would slow auctions down.
 function Inspected({ sample }: { sample: LiveSample }) {
   const { marketplace } = useCurrent();
@@ -119,6 +136,7 @@ function Inspected({ sample }: { sample: LiveSample }) {
       <Text size="sm" component="div">
         <Time at={sample.time} format="full" />, request <Identifier value={sample.requestId} length={36} />
       </Text>
+      <ServedAds of={sample.auctions.flatMap((auction) => auction.ads ?? [])} />
       {request ? (
         <>
           <Json label="The request, with users masked" value={request} />

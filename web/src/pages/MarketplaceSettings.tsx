@@ -106,6 +106,15 @@ function Form({ stored }: { stored: Stored }) {
               onChange={(n) => setNext({ ...next, maxWinnersPerVendor: Number(n) })}
             />
             <NumberInput
+              label="Days that clicks and impressions are kept"
+              description="16 to 90, for attribution; what is older is deleted within minutes"
+              min={16}
+              max={90}
+              allowDecimal={false}
+              value={value("touchRetentionDays")}
+              onChange={(n) => setNext({ ...next, touchRetentionDays: Number(n) })}
+            />
+            <NumberInput
               label="Weight of the learned quality"
               description="0 for none, 1 for all of it"
               min={0}

@@ -1,9 +1,10 @@
 // Settings: those of the marketplace, which can be changed here, and those of the node, which come from its
-// configuration.
+// configuration. What is stored of a customer is erased here, too.
 import { Tabs } from "@mantine/core";
 import { useCurrent } from "../api/session";
 import { useAddressState } from "../ui/address";
 import { Page } from "../ui/Page";
+import { EraseCustomer } from "./EraseCustomer";
 import { MarketplaceSettings } from "./MarketplaceSettings";
 import { NodeSettings } from "./NodeSettings";
 
@@ -15,11 +16,17 @@ export default function Settings() {
       <Tabs value={tab} onChange={(value) => setTab(value ?? "marketplace")} keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="marketplace">Marketplace</Tabs.Tab>
+          {role === "admin" && <Tabs.Tab value="erase">Erase a customer</Tabs.Tab>}
           {role === "admin" && <Tabs.Tab value="node">This node</Tabs.Tab>}
         </Tabs.List>
         <Tabs.Panel value="marketplace" pt="md">
           <MarketplaceSettings />
         </Tabs.Panel>
+        {role === "admin" && (
+          <Tabs.Panel value="erase" pt="md">
+            <EraseCustomer />
+          </Tabs.Panel>
+        )}
         {role === "admin" && (
           <Tabs.Panel value="node" pt="md">
             <NodeSettings />

@@ -97,7 +97,7 @@ export default function VendorPage() {
           ]}
         />
       </Stack>
-      {!vendorId && wallets.data?.wallets.map((wallet) => <Ledger key={wallet.walletId} wallet={wallet} />)}
+      {!vendorId && wallets.data?.wallets.map((wallet) => <Ledger key={wallet.walletId} vendor={id} wallet={wallet} />)}
     </Page>
   );
 }

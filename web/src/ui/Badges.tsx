@@ -28,6 +28,8 @@ const colours: Record<string, MantineColor> = {
   limitedByBid: "yellow",
   limitedByReturn: "yellow",
   suspended: "yellow",
+  warn: "yellow",
+  error: "red",
   rejected: "red",
   failed: "red",
   upload_error: "red",

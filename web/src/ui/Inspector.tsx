@@ -5,6 +5,7 @@ import { Link } from "react-router";
 import type { Schemas } from "../api/schema";
 import { CandidateNumbers } from "./CandidateNumbers";
 import { Identifier } from "./Copy";
+import { EventsAndCharge } from "./EventsAndCharge";
 import { Bars } from "./Figures";
 import { formatCount, formatMoney, formatShare, type Currency } from "./money";
 import { reasonOf } from "./reasons";
@@ -181,6 +182,9 @@ function CandidateRow({ candidate, currency }: { candidate: Candidate; currency:
         <Text size="sm" c="dimmed" mt={4}>
           {text.why} {text.help}
         </Text>
+      )}
+      {candidate.resolvedBidId && (
+        <EventsAndCharge id={candidate.resolvedBidId} of={`${candidate.type} ${candidate.id}`} currency={currency} />
       )}
       {opened && (
         <Stack gap="xs" mt="sm">
