@@ -91,9 +91,12 @@ test-all: format vet clients environment ## Run all tests: also the console in a
 	@PLANTED=all go test -count=1 -run '^TestPatchesApply$$' ./planted
 	@SECONDS=0; $(MAKE) planted PLANTED=today PLANTED_TIMEOUT=40m; echo "planted bugs: $$SECONDS s"
 
-# go test does not show skipped tests, so this target says when the nemesis and the tests of real disks will be skipped.
+# go test does not show skipped tests, so this target says when the nemesis and the tests of real disks and of load balancers will be
+# skipped.
 .PHONY: environment
 environment:
+	@for balancer in haproxy nginx; do PATH="$$PATH:/usr/sbin" command -v $$balancer >/dev/null || \
+		echo "SKIPPED: the configuration of $$balancer that gavel cells renders, in $$balancer. On Debian: apt-get install $$balancer"; done
 	@mkdir -p bin; if [ "$$(uname)" != Linux ]; then echo "SKIPPED: nemesis and tests of real disks, which need Linux"; \
 	else go build -o bin/nemesis ./loadtest/nemesis; bin/nemesis --check || [ $$? = 4 ]; fi
 

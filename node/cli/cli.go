@@ -64,6 +64,7 @@ type commands struct {
 	Admin    adminCommand    `cmd:"" help:"Create, list and remove admins of the console, and reset passwords."`
 	Config   configCommand   `cmd:"" help:"Check and print the configuration."`
 	Cluster  clusterCommand  `cmd:"" help:"Inspect and change a running cluster, and create certificates."`
+	Cells    cellsCommand    `cmd:"" help:"Write the configuration of a load balancer in front of several clusters."`
 	Top      topCommand      `cmd:"" help:"Show live what nodes do: auctions, events and money a second, and the raft groups."`
 	Profile  profileCommand  `cmd:"" help:"Write a profile of a running node, for go tool pprof or go tool trace."`
 	Import   importCommand   `cmd:"" help:"Import products, vendors or campaigns from a CSV or NDJSON file."`

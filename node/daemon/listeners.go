@@ -170,7 +170,7 @@ func (n *node) openManagement(ctx context.Context) error {
 	management, err := manage.New(manage.Config{
 		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AuctionURL: n.cfg.AuctionURL(n.auctions.Addr().String()),
 		AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
-		Runbook: operator.Runbook, Development: n.cfg.Webhooks.Development,
+		Runbook: operator.Runbook, Guides: guides(), Development: n.cfg.Webhooks.Development,
 		CORSOrigins: n.cfg.Management.CORSOrigins, PageOrigins: n.cfg.CORS.Origins, AgencyAreas: n.cfg.Management.AgencyAreas, TrustedProxies: n.cfg.Server.TrustedProxies,
 		RateManagement: n.cfg.Ratelimit.Management, RateCatalog: n.cfg.Ratelimit.Catalog,
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
@@ -194,6 +194,14 @@ func (n *node) openManagement(ctx context.Context) error {
 	go func() { n.listenerEnded("management listener", server.Serve(listener)) }()
 	n.push("management listener", func(ctx context.Context) error { return shutdownServer(ctx, server) })
 	return nil
+}
+
+// guides returns the guides for the management listener, which does not import the operator's package.
+func guides() (all []manage.Guide) {
+	for _, g := range operator.Guides() {
+		all = append(all, manage.Guide(g))
+	}
+	return all
 }
 
 // shutdownServer waits for the open requests of a server. When ctx ends before them, it closes their connections and

@@ -42,6 +42,13 @@ func (s *Server) mountDocs() error {
 	if s.config.Runbook != "" {
 		all = append(all, rendered{"GET /docs/runbook", "runbook.html", s.config.Runbook})
 	}
+	if len(s.config.Guides) > 0 {
+		guides := guidePages(s.config.Guides)
+		all = append(all, rendered{"GET /docs/guides", "guides.html", guides})
+		for _, g := range guides {
+			all = append(all, rendered{"GET /docs/guides/" + g.Name, "guide.html", g})
+		}
+	}
 	for _, page := range all {
 		body, err := render(page.file, page.data)
 		if err != nil {

@@ -44,6 +44,7 @@ type Config struct {
 	AssetURL        string // Base of the public URLs of assets; empty means PublicURL.
 	Version         string
 	Runbook         string   // The operator's manual, for /docs/runbook; empty means that there is no such page.
+	Guides          []Guide  // For /docs/guides; none means that there are no such pages.
 	Development     bool     // Allows webhooks to this machine.
 	CORSOrigins     []string // Origins that may call /public/v1 from a browser.
 	PageOrigins     []string // Origins of pages with the vendors' dialog; empty or "*" means every origin.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -307,7 +308,7 @@ func TestConventions(t *testing.T) {
 	}
 }
 
-// The runbook and the README name only metrics and labels that exist.
+// The runbook, the guides and the README name only metrics and labels that exist.
 func TestDocumentsNameExistingMetrics(t *testing.T) {
 	labels := map[string]map[string]bool{}
 	for _, f := range everyFamily(t) {
@@ -316,8 +317,12 @@ func TestDocumentsNameExistingMetrics(t *testing.T) {
 			labels[f.GetName()][label.GetName()] = true
 		}
 	}
+	documents, err := filepath.Glob("../operator/guides/*.md")
+	if err != nil || len(documents) == 0 {
+		t.Fatalf("%d guides, %v", len(documents), err)
+	}
 	named := 0
-	for _, document := range []string{"../operator/RUNBOOK.md", "../../README.md", "../DESIGN.md"} {
+	for _, document := range append(documents, "../operator/RUNBOOK.md", "../../README.md", "../DESIGN.md") {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)

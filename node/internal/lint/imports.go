@@ -70,7 +70,7 @@ var importRules = []importRule{
 
 	{packages: "node", banned: []string{Module + "/..."}, except: []string{inModule("node/cli")}, why: "main only calls cli"},
 	{
-		packages: "node/cli", banned: []string{Module + "/..."}, except: []string{inModule("node/config"), inModule("node/daemon"), inModule("node/auth"), inModule("node/operator"), inModule("node/fsck"), inModule("node/importer"), inModule("node/serving"), inModule("bench/pacing/...")},
+		packages: "node/cli", banned: []string{Module + "/..."}, except: []string{inModule("node/config"), inModule("node/daemon"), inModule("node/auth"), inModule("node/operator"), inModule("node/fsck"), inModule("node/importer"), inModule("node/cells"), inModule("node/serving"), inModule("bench/pacing/...")},
 		why: "a command calls the package that does the work",
 	},
 	{
@@ -78,6 +78,7 @@ var importRules = []importRule{
 		why: "an offline verifier that shared code with what it verifies would share its mistakes",
 	},
 	{packages: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/cells", banned: []string{Module + "/..."}, why: "a leaf"},
 	{packages: "node/importer", deep: true, banned: []string{Module + "/..."}, why: "a client of the public management API, as anybody could write it"},
 	{packages: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},
 	{packages: "node/blob", banned: []string{Module + "/..."}, why: "a leaf"},

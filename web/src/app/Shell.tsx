@@ -224,6 +224,9 @@ function UserMenu({ session, role }: { session: Session; role: Role | undefined 
           <Menu.Item component="a" href="/docs" target="_blank">
             API documentation
           </Menu.Item>
+          <Menu.Item component="a" href="/docs/guides" target="_blank">
+            Guides
+          </Menu.Item>
           <Menu.Item component="a" href="/docs/runbook" target="_blank">
             Runbook
           </Menu.Item>
