@@ -89,6 +89,7 @@ var importRules = []importRule{
 	},
 	{packages: "node/ingress", banned: []string{Module + "/..."}, why: "a leaf"},
 	{packages: "node/tlsfiles", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/acmecert", banned: []string{Module + "/..."}, why: "a leaf"},
 	{
 		packages: "node/wire", deep: true, banned: []string{"github.com/valyala/fasthttp/...", inModule("node/serving"), inModule("node/manage/..."), inModule("node/hotpath")},
 		why: "wire turns bytes into engine values, whoever serves them",
