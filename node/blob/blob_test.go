@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/blob/buckettest"
 )
 
 func local(t *testing.T, dir string) *blob.Local {
@@ -35,9 +36,9 @@ func local(t *testing.T, dir string) *blob.Local {
 func TestStores(t *testing.T) {
 	t.Run("local", func(t *testing.T) { conform(t, local(t, t.TempDir())) })
 	t.Run("s3", func(t *testing.T) {
-		bucket := newBucket(t, "files")
-		conform(t, bucket.open(t, "gavel/"))
-		for key := range bucket.objects() {
+		bucket := buckettest.New(t, "files")
+		conform(t, openS3(t, bucket, "files", "gavel/"))
+		for key := range bucket.Objects() {
 			if !strings.HasPrefix(key, "gavel/") {
 				t.Errorf("an object outside of the prefix: %s", key)
 			}
@@ -223,9 +224,9 @@ func TestSymlink(t *testing.T) {
 
 // TestMemory: a file of 50 MiB costs less than 8 MiB of heap, in either store.
 func TestMemory(t *testing.T) {
-	bucket := newBucket(t, "files")
-	bucket.forget = true
-	for name, s := range map[string]blob.Store{"local": local(t, t.TempDir()), "s3": bucket.open(t, "")} {
+	bucket := buckettest.New(t, "files")
+	bucket.Forget = true
+	for name, s := range map[string]blob.Store{"local": local(t, t.TempDir()), "s3": openS3(t, bucket, "files", "")} {
 		t.Run(name, func(t *testing.T) {
 			meter := &meter{left: 50 << 20}
 			runtime.GC()

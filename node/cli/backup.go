@@ -5,22 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/backups"
+	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/daemon"
+	"github.com/gavel-ads/gavel/node/operator"
 )
 
-// backupCommand writes the state of a running cluster to a file.
+// backupCommand writes the state of a running cluster to a file or an object of a bucket.
 type backupCommand struct {
 	target
 
-	Out   string `xor:"where" required:"" help:"File to write; it is created when the backup is complete, synced and verified." placeholder:"FILE"`
-	Dir   string `xor:"where" required:"" help:"Directory for a backup named by the time, such as gavel-20261123T080000Z.bak; for backups on a schedule." placeholder:"DIR"`
-	Keep  int    `help:"With --dir: after the new backup is verified, delete all but the newest N; 0: delete none." placeholder:"N"`
-	Force bool   `help:"Replace an existing file."`
-	Local bool   `help:"Read the node's own replicas as they are, without a read at the leaders; for a cluster without leaders."`
+	Out            string   `xor:"where" required:"" help:"File to write, or s3://BUCKET/NAME; it is created when the backup is complete and verified." placeholder:"FILE"`
+	Dir            string   `xor:"where" required:"" help:"Directory, or s3://BUCKET/PREFIX, for a backup named by the time, such as gavel-20261123T080000Z.bak; for backups on a schedule." placeholder:"DIR"`
+	Keep           int      `help:"With --dir: after the new backup is verified, delete all but the newest N; 0: delete none." placeholder:"N"`
+	Force          bool     `help:"Replace an existing file."`
+	Local          bool     `help:"Read the node's own replicas as they are, without a read at the leaders; for a cluster without leaders."`
+	EncryptTo      []string `help:"Encrypt the backup for the owner of this public key of age (age1…); repeat it for several, each of whom can read it alone." placeholder:"RECIPIENT"`
+	RecipientsFile string   `help:"Encrypt the backup for the public keys in this file, one on a line." placeholder:"FILE"`
+	Config         string   `help:"Configuration file of the node, for the settings blob.* of s3:// addresses. [GAVEL_CONFIG]" placeholder:"FILE"`
 }
 
 // Help says what a backup contains and what not.
@@ -29,7 +33,16 @@ func (backupCommand) Help() string {
 twice. The cluster accepts events meanwhile. The state of each group is that of one moment during the call; a wallet and its
 campaigns are always in one group. Uploaded files are not included: save the bucket or the directory of blobs as well.
 
-The file contains the cluster's secrets and the hashes of its keys, unencrypted. Its mode is 0600; encrypt it where you store it.`
+The backup contains the cluster's secrets and the hashes of its keys. With --encrypt-to or --recipients-file it is encrypted
+for keys of age (X25519) while it arrives, and its name ends in .bak.age; age-keygen makes a key, and gavel restore
+--identity and age itself open it. Keep the secret key away from the cluster, and more than one recipient: without a secret
+key nobody can read it. Otherwise its mode is 0600; encrypt it where you store it.
+
+Each checksum is verified while the backup arrives, and the size and SHA-256 of what was stored when it is read back. Only
+then are older backups deleted, and never the one that was just verified.
+
+s3:// addresses use the service and the keys of blob.endpoint, blob.region, blob.access_key, blob.secret_key and
+blob.insecure, whatever blob.driver is. Give the bucket a rule that deletes incomplete uploads after a day.`
 }
 
 // Run writes the backup.
@@ -37,80 +50,119 @@ func (c *backupCommand) Run(p *process) error {
 	if c.Keep < 0 || c.Keep > 0 && c.Dir == "" {
 		return usageError{fmt.Errorf("gavel: --keep is %d; it is 0 or more, and more than 0 needs --dir", c.Keep)}
 	}
+	recipients, err := backups.ReadRecipients(c.EncryptTo, c.RecipientsFile)
+	if err != nil {
+		return usageError{fmt.Errorf("gavel: %w", err)}
+	}
 	client, err := c.client(p)
 	if err != nil {
 		return err
 	}
-	if c.Dir != "" {
-		c.Out = filepath.Join(c.Dir, backupName(time.Now()))
+	where, name := c.Dir, backups.Name(time.Now(), len(recipients) > 0)
+	if c.Dir == "" {
+		where, name = splitBackup(c.Out)
 	}
-	if _, err := os.Lstat(c.Out); err == nil && !c.Force {
-		return usageError{fmt.Errorf("gavel: %s exists already; --force replaces it", c.Out)}
+	if name == "" {
+		return usageError{fmt.Errorf("gavel: --out %s names no object; --dir chooses a name", c.Out)}
+	}
+	to, err := openBackupPlace(where, func() (config.Blob, error) { return c.bucketSettings(p) })
+	if err != nil {
+		return err
 	}
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
+	exists, err := to.Exists(ctx, name)
+	if err != nil {
+		return err
+	}
+	if exists && !c.Force {
+		return usageError{fmt.Errorf("gavel: %s exists already; --force replaces it", to.Path(name))}
+	}
+	if err := c.write(ctx, p, client, to, name, recipients); err != nil || c.Keep == 0 {
+		return err
+	}
+	return deleteOldBackups(ctx, p, to, name, c.Keep)
+}
+
+// bucketSettings returns the settings of the S3 service, from the environment and the configuration file.
+func (c *backupCommand) bucketSettings(p *process) (config.Blob, error) {
+	flags := map[string]string{}
+	if c.Config != "" {
+		flags["config"] = c.Config
+	}
+	l, err := config.Load(config.Input{Defaults: config.Default(), Environ: p.environ, Flags: flags})
+	if err != nil {
+		return config.Blob{}, usageError{err}
+	}
+	return l.Blob, nil
+}
+
+// write stores a backup of the cluster and prints what it contains.
+func (c *backupCommand) write(
+	ctx context.Context, p *process, client operator.Client, to backupPlace, name string, recipients backups.Recipients,
+) error {
+	var m daemon.Manifest
 	size := int64(0)
-	err = writeAtomically(c.Out, func(f *os.File) error {
-		out := &progress{file: f, to: p.err, shown: p.errTerminal, what: "writing the backup"}
-		err := client.Backup(ctx, out, c.Local)
-		out.end()
-		size = out.n
-		return err
-	}, func(f *os.File) error {
-		m, err := daemon.VerifyBackup(f)
-		if err == nil {
-			printManifest(p.out, &m)
+	err := to.Put(ctx, name, func(w io.Writer) error {
+		out := &progress{into: w, to: p.err, shown: p.errTerminal, what: "writing the backup"}
+		defer func() {
+			out.end()
+			size = out.n
+		}()
+		encrypted, err := backups.Encrypted(out, recipients)
+		if err != nil {
+			return err
 		}
-		return err
+		if m, err = receiveBackup(ctx, client, c.Local, encrypted); err != nil {
+			return err
+		}
+		return encrypted.Close()
 	})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "%s: %d bytes, verified\n", c.Out, size)
-	if err != nil || c.Keep == 0 {
-		return err
+	printManifest(p.out, &m)
+	how := "verified"
+	if len(recipients) > 0 {
+		how = "encrypted for " + plural(len(recipients), "recipient") + ", verified"
 	}
-	deleted, err := deleteOldBackups(c.Dir, c.Keep)
-	for _, name := range deleted {
-		fmt.Fprintf(p.out, "%s: deleted\n", filepath.Join(c.Dir, name))
-	}
+	_, err = fmt.Fprintf(p.out, "%s: %d bytes, %s\n", to.Path(name), size, how)
 	return err
 }
 
-// writeAtomically creates a file that is either complete or absent: it writes under another name, syncs, reads back and
-// verifies, and renames.
-func writeAtomically(path string, write, verify func(*os.File) error) error {
-	temporary := path + ".partial"
-	// An existing file keeps its mode and may be open elsewhere, so it is removed and not overwritten.
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+// receiveBackup writes a backup of the cluster to w, and verifies every checksum of it meanwhile: once it is encrypted,
+// this machine cannot read it any more.
+func receiveBackup(ctx context.Context, client operator.Client, local bool, w io.Writer) (m daemon.Manifest, err error) {
+	in, out := io.Pipe()
+	var bad error
+	verified := make(chan struct{})
+	go func() {
+		defer close(verified)
+		m, bad = daemon.VerifyBackup(in)
+		_ = in.CloseWithError(bad) // It always succeeds; with an error it ends the download.
+	}()
+	err = client.Backup(ctx, io.MultiWriter(w, out), local)
+	_ = out.CloseWithError(err) // It always succeeds; nil is the end.
+	<-verified
+	if err == nil {
+		err = bad
 	}
-	f, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	return m, err
+}
+
+// deleteOldBackups deletes all but keep backups, of which one was just verified, and prints their names.
+func deleteOldBackups(ctx context.Context, p *process, from backupPlace, verified string, keep int) error {
+	names, err := from.Names(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("the backup is verified; no old one was deleted: %w", err)
 	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
+	for _, name := range backups.Old(names, verified, keep) {
+		if err := from.Remove(ctx, name); err != nil {
+			return fmt.Errorf("the backup is verified; an old one could not be deleted: %w", err)
+		}
+		fmt.Fprintf(p.out, "%s: deleted\n", from.Path(name))
 	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err == nil {
-		err = verify(f)
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return nil
 }
 
 func printManifest(w io.Writer, m *daemon.Manifest) {
@@ -118,4 +170,31 @@ func printManifest(w io.Writer, m *daemon.Manifest) {
 	for _, g := range m.Groups {
 		fmt.Fprintf(w, "group %d: entry %d of term %d, digest %s\n", g.Group, g.Index, g.Term, g.Digest)
 	}
+}
+
+// backupSource is a stored backup, which is read as often as it is needed.
+type backupSource struct {
+	p          *process
+	from       backupPlace
+	name       string
+	identities backups.Identities
+}
+
+// read calls fn with the plain content of the backup, and shows on a terminal how much of it was read.
+func (s *backupSource) read(ctx context.Context, what string, fn func(io.Reader) error) error {
+	f, size, err := s.from.Open(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // It is only read.
+	shown := &progress{from: f, to: s.p.err, shown: s.p.errTerminal, what: what, total: size}
+	defer shown.end()
+	plain, err := backups.Decrypted(shown, s.identities)
+	if errors.Is(err, backups.ErrEncrypted) || errors.Is(err, backups.ErrPlain) {
+		return usageError{fmt.Errorf("gavel: %s: %w", s.from.Path(s.name), err)}
+	}
+	if err == nil {
+		err = fn(plain)
+	}
+	return err
 }

@@ -33,7 +33,7 @@ func (c *demoCommand) Run(p *process) error {
 		return err
 	}
 	if l.Auction.TLS() || l.Management.TLS() {
-		return usageError{errors.New("gavel: the demo and its shoppers use plain HTTP on this machine; unset auction.tls_certificate and management.tls_certificate")}
+		return usageError{errors.New("gavel: the demo and its shoppers use plain HTTP on this machine; unset auction.tls_certificate, management.tls_certificate and management.acme.hosts")}
 	}
 	return p.serve(l, daemon.Options{Demo: &daemon.DemoOptions{
 		Seed: c.Seed, Products: c.Products, Vendors: c.Vendors, Campaigns: c.Campaigns, Shoppers: c.Shoppers,

@@ -12,7 +12,8 @@ const progressInterval = time.Second / 4
 
 // progress counts the bytes that go to or come from a file, and prints the count on a terminal.
 type progress struct {
-	file  *os.File
+	from  io.Reader // What is read, or nil.
+	into  io.Writer // What is written to, or nil.
 	to    io.Writer // The terminal.
 	shown bool      // to is a terminal.
 	what  string    // What is being done.
@@ -27,19 +28,19 @@ func (p *process) reading(f *os.File, what string) (*progress, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &progress{file: f, to: p.err, shown: p.errTerminal, what: what, total: info.Size()}, nil
+	return &progress{from: f, to: p.err, shown: p.errTerminal, what: what, total: info.Size()}, nil
 }
 
 // Write writes to the file and counts.
 func (g *progress) Write(b []byte) (int, error) {
-	n, err := g.file.Write(b)
+	n, err := g.into.Write(b)
 	g.count(n)
 	return n, err
 }
 
 // Read reads from the file and counts.
 func (g *progress) Read(b []byte) (int, error) {
-	n, err := g.file.Read(b)
+	n, err := g.from.Read(b)
 	g.count(n)
 	return n, err
 }

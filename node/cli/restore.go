@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/gavel-ads/gavel/node/backups"
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/daemon"
 	"github.com/gavel-ads/gavel/node/fsck"
@@ -17,8 +19,9 @@ import (
 
 // restoreCommand creates a new cluster from a backup.
 type restoreCommand struct {
-	In     string `required:"" help:"File that gavel backup wrote." placeholder:"FILE"`
-	DryRun bool   `help:"Restore into a temporary directory beside the data directory, check it, and delete it."`
+	In       string `required:"" help:"File that gavel backup wrote, or s3://BUCKET/NAME." placeholder:"FILE"`
+	Identity string `help:"Of an encrypted backup: file with secret keys of age (AGE-SECRET-KEY-1…), one of which opens it." placeholder:"FILE"`
+	DryRun   bool   `help:"Restore into a temporary directory beside the data directory, check it, and delete it."`
 
 	settings
 }
@@ -26,7 +29,9 @@ type restoreCommand struct {
 // Help says what is lost and what to do next.
 func (restoreCommand) Help() string {
 	return `Turns an empty data directory into the first node of a new cluster, with the state of a backup. The command verifies every
-checksum, compares the digest of every group with the backup's, and checks the data as gavel check does.
+checksum, compares the digest of every group with the backup's, and checks the data as gavel check does. An encrypted backup
+is read twice and never stored in plain text. Of an s3:// address the service and the keys are those of blob.endpoint,
+blob.region, blob.access_key, blob.secret_key and blob.insecure.
 
 Charges made after the backup are lost, and with them the record of their events: an event that is reported again is charged
 again. Restore only a cluster that is lost entirely; to repair a node of a running cluster, empty it and let it join.
@@ -41,28 +46,24 @@ func (c *restoreCommand) Run(p *process) error {
 		return err
 	}
 	cfg := l.Config
-	f, err := os.Open(c.In)
-	if err != nil {
-		return usageError{fmt.Errorf("gavel: %w", err)}
-	}
-	defer func() { _ = f.Close() }() // It is only read.
-	reading, err := p.reading(f, "verifying the backup")
+	backup, err := c.source(p, &cfg)
 	if err != nil {
 		return err
 	}
-	m, err := daemon.VerifyBackup(reading)
-	reading.end()
+	ctx := context.Background() // A signal ends the process, and the restore may be run again.
+	var m daemon.Manifest
+	err = backup.read(ctx, "verifying the backup", func(r io.Reader) (err error) {
+		m, err = daemon.VerifyBackup(r)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	printManifest(p.out, &m)
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
 	if !c.DryRun {
 		fmt.Fprintf(p.out, "WARNING: what was written after %s is not in the backup: those changes and charges are lost, and events\n"+
 			"that are reported again are charged again\n", m.TakenAt.Format(time.RFC3339))
-		if err = restore(p, cfg, m, f); err == nil {
+		if err = restore(ctx, cfg, m, backup); err == nil {
 			fmt.Fprintf(p.out, "restored into %s; start the node with the same settings, the others with empty directories\n", cfg.DataDir)
 		}
 		return err
@@ -71,27 +72,39 @@ func (c *restoreCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(restore(p, cfg, m, f), os.RemoveAll(cfg.DataDir))
+	err = errors.Join(restore(ctx, cfg, m, backup), os.RemoveAll(cfg.DataDir))
 	if err == nil {
 		fmt.Fprintln(p.out, "dry run: the backup can be restored; it was restored beside the data directory, checked and deleted")
 	}
 	return err
 }
 
-// restore fills the data directory and checks it.
-func restore(p *process, cfg config.Config, m daemon.Manifest, in *os.File) error {
-	reading, err := p.reading(in, "restoring")
+// source returns the backup that the command line names.
+func (c *restoreCommand) source(p *process, cfg *config.Config) (*backupSource, error) {
+	where, name := splitBackup(c.In)
+	from, err := openBackupPlace(where, func() (config.Blob, error) { return cfg.Blob, nil })
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = daemon.Restore(cfg, m, reading)
-	reading.end()
+	s := &backupSource{p: p, from: from, name: name}
+	if c.Identity == "" {
+		return s, nil
+	}
+	if s.identities, err = backups.ReadIdentities(c.Identity); err != nil {
+		return nil, usageError{fmt.Errorf("gavel: --identity: %w", err)}
+	}
+	return s, nil
+}
+
+// restore fills the data directory and checks it.
+func restore(ctx context.Context, cfg config.Config, m daemon.Manifest, backup *backupSource) error {
+	err := backup.read(ctx, "restoring", func(r io.Reader) error { return daemon.Restore(cfg, m, r) })
 	if err != nil {
 		return err
 	}
 	r, err := fsck.Directory(vfs.Default, cfg.DataDir)
 	if err == nil {
-		err = r.WriteText(p.out)
+		err = r.WriteText(backup.p.out)
 	}
 	if err == nil && !r.Clean() {
 		err = errors.New("the check of the restored data found problems")

@@ -109,6 +109,15 @@ type Management struct {
 	TLSKey         string   `help:"Private key of management.tls_certificate, PEM." placeholder:"FILE"`
 	ConnectionsMax int      `help:"Maximum number of open connections of the management listener; 0: derived from the limits of open files and memory. At the limit, connections without a valid key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
 	AgencyAreas    []string `help:"Additional names under which the campaigns of agencies are served, beside agency and toppie: /public/v1/NAME/campaigns." placeholder:"NAME,…"`
+
+	ACME ACME
+}
+
+// ACME is how the management listener gets a certificate from an authority by itself (RFC 8555).
+type ACME struct {
+	Hosts     []string `help:"DNS names of this node, for which it gets certificates by ACME instead of management.tls_certificate, and renews them; none: off. The authority must reach the management listener at port 443 of each name. Setting it accepts the authority's terms of service." placeholder:"NAME,…"`
+	Email     string   `help:"E-mail address to which the authority sends warnings; empty: none." placeholder:"ADDRESS"`
+	Directory string   `help:"URL of the authority's ACME directory." placeholder:"URL"`
 }
 
 // Admin is the first admin of the console, for machines on which nobody can open the link that the first start prints.
@@ -284,6 +293,7 @@ func Default() Config {
 		BootstrapExpect: 1,
 		Staleness:       3 * time.Second, // Longer than most failovers: a shorter one would exclude campaigns during each.
 		Auction:         Auction{FastPath: true},
+		Management:      Management{ACME: ACME{Directory: "https://acme-v02.api.letsencrypt.org/directory"}},
 		CORS:            CORS{Origins: []string{"*"}},
 		Ratelimit:       Ratelimit{Management: 45, Catalog: 10},
 		Limits: Limits{
@@ -341,6 +351,9 @@ func (o Offsite) List() []Connector {
 	}
 	return all
 }
+
+// ACMEDir returns the directory of the certificates that the node got by ACME, and of its key at the authority.
+func (c Config) ACMEDir() string { return filepath.Join(c.DataDir, "acme") }
 
 // DataGroups returns the number of data groups of a new cluster on a machine with this many CPUs. More groups apply
 // commands in parallel and fail independently; on few CPUs they only cost, because throughput comes from batching.

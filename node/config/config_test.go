@@ -41,6 +41,7 @@ func TestOneRuleNamesEverything(t *testing.T) {
 		"bootstrap_management_key": "--bootstrap-management-key GAVEL_BOOTSTRAP_MANAGEMENT_KEY",
 		"server.trusted_proxies":   "--server-trusted-proxies GAVEL_SERVER_TRUSTED_PROXIES",
 		"management.cors_origins":  "--management-cors-origins GAVEL_MANAGEMENT_CORS_ORIGINS",
+		"management.acme.hosts":    "--management-acme-hosts GAVEL_MANAGEMENT_ACME_HOSTS",
 		"cors.origins":             "--cors-origins GAVEL_CORS_ORIGINS",
 		"ratelimit.management":     "--ratelimit-management GAVEL_RATELIMIT_MANAGEMENT",
 		"ratelimit.catalog":        "--ratelimit-catalog GAVEL_RATELIMIT_CATALOG", "groups": "--groups GAVEL_GROUPS",
@@ -241,6 +242,7 @@ func TestPrintedYAMLReadsBackTheSame(t *testing.T) {
 	flags := map[string]string{
 		"peer-certificate": "node.pem", "peer-key": "node.key", "peer-authority": "ca.pem", "peer-advertise": "a:1", "staleness": "5s",
 		"node-id": "0x12", "join": "a:1,b:2", "server-public-url": "https://ads.example.com", "log-level": "warn", "groups": "4",
+		"management-acme-email": "ada@example.com", "management-acme-hosts": "ads.example.com",
 		"cors-origins": "https://a.example", "raft-watchdog": "7s", "limits-event-body": "100KiB", "bootstrap-auction-key": "hunter2",
 	}
 	l, err := load(nil, flags)

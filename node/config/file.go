@@ -56,7 +56,7 @@ func (r *reader) syntax(err error) *Fault {
 // secret.
 var quoted = regexp.MustCompile(`"[^"]{2,}"`)
 
-// mapping reads the keys of the top level (section "") or of one section.
+// mapping reads the keys of the top level (section "") or of one section, and those of the sections in it.
 func (r *reader) mapping(node ast.Node, section string) {
 	pairs, ok := node.(*ast.MappingNode)
 	if !ok {
@@ -75,9 +75,9 @@ func (r *reader) mapping(node ast.Node, section string) {
 			r.fault(pair.Key.GetToken(), key, "the key occurs twice")
 		case r.setting(key) != nil:
 			r.value(r.setting(key), pair.Value)
-		case section == "" && isSection(name):
+		case isSection(key):
 			if _, empty := pair.Value.(*ast.NullNode); !empty {
-				r.mapping(pair.Value, name)
+				r.mapping(pair.Value, key)
 			}
 		default:
 			r.unknown(pair.Key.GetToken(), section, name)
@@ -215,15 +215,16 @@ func isSection(name string) bool {
 	return false
 }
 
-// namesIn returns the names that are valid in a section; at the top level they include the sections.
+// namesIn returns the names that are valid in a section, those of the sections in it included.
 func namesIn(section string) []string {
+	if section != "" {
+		section += "."
+	}
 	var names []string
 	for _, s := range Settings() {
-		switch {
-		case s.Section == section:
-			names = append(names, strings.TrimPrefix(s.Key, section+"."))
-		case section == "":
-			names = append(names, s.Section)
+		if rest, inside := strings.CutPrefix(s.Key, section); inside {
+			name, _, _ := strings.Cut(rest, ".")
+			names = append(names, name)
 		}
 	}
 	return names

@@ -41,14 +41,12 @@ func (l *Loaded) WriteYAML(w io.Writer) error {
 	var b strings.Builder
 	section := ""
 	for _, s := range Settings() {
+		depth := strings.Count(s.Key, ".") // A section inside of another follows the settings of that one.
 		if s.Section != section {
 			section = s.Section
-			fmt.Fprintf(&b, "\n%s:\n", section)
+			fmt.Fprintf(&b, "\n%s%s:\n", strings.Repeat("  ", depth-1), section[strings.LastIndexByte(section, '.')+1:])
 		}
-		indent, name := "", s.Key
-		if section != "" {
-			indent, name = "  ", strings.TrimPrefix(s.Key, section+".")
-		}
+		indent, name := strings.Repeat("  ", depth), s.Key[strings.LastIndexByte(s.Key, '.')+1:]
 		value := yamlText(&s, withoutUserinfo(s.text(&l.Config)))
 		fmt.Fprintf(&b, "%s# %s\n", indent, s.Help)
 		if s.Secret || s.Key == "config" || value == "" {

@@ -13,7 +13,7 @@ type Setting struct {
 	Key         string // YAML: "management.cors_origins".
 	Flag        string // Without leading dashes: "management-cors-origins".
 	Env         string // "GAVEL_MANAGEMENT_CORS_ORIGINS".
-	Section     string // "management"; empty at the top level.
+	Section     string // "management" or "management.acme"; empty at the top level.
 	Help        string // One or two sentences.
 	Placeholder string // The kind of value: "HOST:PORT".
 	Default     string // Default as text; empty when there is none.
@@ -41,13 +41,13 @@ func collectSettings(t reflect.Type, index []int, section string, all *[]Setting
 	for f := range t.Fields() {
 		at := append(append([]int(nil), index...), f.Index...)
 		name := strings.Join(splitName(f.Name), "_")
-		if f.Type.Kind() == reflect.Struct {
-			collectSettings(f.Type, at, name, all)
-			continue
-		}
 		key := name
 		if section != "" {
 			key = section + "." + name
+		}
+		if f.Type.Kind() == reflect.Struct {
+			collectSettings(f.Type, at, key, all)
+			continue
 		}
 		s := Setting{
 			Key: key, Section: section,

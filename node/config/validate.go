@@ -39,6 +39,7 @@ func (c Config) faults() []*Fault {
 	}
 	c.checkAddresses(add)
 	c.checkTLS(add)
+	c.checkACME(add)
 	c.checkPeers(add)
 	c.checkWeb(add)
 	c.checkBlob(add)

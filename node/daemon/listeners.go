@@ -193,6 +193,7 @@ func (n *node) openManagement(ctx context.Context) error {
 	n.resources.management.Store(bounded)
 	go func() { n.listenerEnded("management listener", server.Serve(listener)) }()
 	n.push("management listener", func(ctx context.Context) error { return shutdownServer(ctx, server) })
+	n.orderCertificates(ctx)
 	return nil
 }
 

@@ -128,9 +128,14 @@ func (c *Certificate) current() *tls.Certificate {
 // NotAfter returns when the certificate expires.
 func (c *Certificate) NotAfter() time.Time { return c.current().Leaf.NotAfter }
 
-// Config returns the TLS settings of a listener that offers the given protocols, the preferred one first: TLS 1.2 with
-// forward secrecy and authenticated encryption, or TLS 1.3.
+// Config returns the TLS settings of a listener that offers the given protocols, as NewConfig does.
 func (c *Certificate) Config(protocols ...string) *tls.Config {
+	return NewConfig(func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current(), nil }, protocols...)
+}
+
+// NewConfig returns the TLS settings of a listener that has the certificates of get and offers the given protocols, the
+// preferred one first: TLS 1.2 with forward secrecy and authenticated encryption, or TLS 1.3.
+func NewConfig(get func(*tls.ClientHelloInfo) (*tls.Certificate, error), protocols ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		CipherSuites: []uint16{ // Of TLS 1.2. Those of TLS 1.3 are fixed and all modern.
@@ -139,6 +144,6 @@ func (c *Certificate) Config(protocols ...string) *tls.Config {
 			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 		},
 		NextProtos:     protocols,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current(), nil },
+		GetCertificate: get,
 	}
 }

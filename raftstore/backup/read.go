@@ -57,8 +57,11 @@ func (b *Reader) take(n int) ([]byte, error) {
 		b.buffer = make([]byte, n)
 	}
 	p := b.buffer[:n]
-	if _, err := io.ReadFull(b.r, p); err != nil {
+	switch _, err := io.ReadFull(b.r, p); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("%w: it ends too early: %w", ErrBad, err)
+	case err != nil: // Such as an encrypted backup that was changed.
+		return nil, fmt.Errorf("%w: it cannot be read to its end: %w", ErrBad, err)
 	}
 	b.sum.Write(p)
 	return p, nil

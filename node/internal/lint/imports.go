@@ -70,7 +70,7 @@ var importRules = []importRule{
 
 	{packages: "node", banned: []string{Module + "/..."}, except: []string{inModule("node/cli")}, why: "main only calls cli"},
 	{
-		packages: "node/cli", banned: []string{Module + "/..."}, except: []string{inModule("node/config"), inModule("node/daemon"), inModule("node/auth"), inModule("node/operator"), inModule("node/fsck"), inModule("node/importer"), inModule("node/cells"), inModule("node/serving"), inModule("bench/pacing/...")},
+		packages: "node/cli", banned: []string{Module + "/..."}, except: []string{inModule("node/config"), inModule("node/daemon"), inModule("node/auth"), inModule("node/operator"), inModule("node/fsck"), inModule("node/importer"), inModule("node/cells"), inModule("node/serving"), inModule("node/backups"), inModule("bench/pacing/...")},
 		why: "a command calls the package that does the work",
 	},
 	{
@@ -82,6 +82,7 @@ var importRules = []importRule{
 	{packages: "node/importer", deep: true, banned: []string{Module + "/..."}, why: "a client of the public management API, as anybody could write it"},
 	{packages: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},
 	{packages: "node/blob", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/backups", banned: []string{Module + "/..."}, why: "a leaf: it stores bytes and does not know what a backup contains"},
 	{packages: "node/login", banned: []string{Module + "/..."}, why: "a leaf"},
 	{
 		packages: "node/console", deep: true, banned: []string{inModule("node/hotpath"), inModule("node/manage/..."), inModule("raftstore/..."), "github.com/valyala/fasthttp/..."},
@@ -89,6 +90,7 @@ var importRules = []importRule{
 	},
 	{packages: "node/ingress", banned: []string{Module + "/..."}, why: "a leaf"},
 	{packages: "node/tlsfiles", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/acmecert", banned: []string{Module + "/..."}, why: "a leaf"},
 	{
 		packages: "node/wire", deep: true, banned: []string{"github.com/valyala/fasthttp/...", inModule("node/serving"), inModule("node/manage/..."), inModule("node/hotpath")},
 		why: "wire turns bytes into engine values, whoever serves them",
