@@ -50,6 +50,10 @@ func (s *S3) Put(ctx context.Context, name string, r io.Reader) error {
 	if !valid(name) {
 		return fmt.Errorf("blob: %q is not a valid name", name)
 	}
+	return s.put(ctx, name, r)
+}
+
+func (s *S3) put(ctx context.Context, name string, r io.Reader) error {
 	// The wrapper hides other methods of r: the client would measure a seekable reader and read it in parallel.
 	_, err := s.client.PutObject(ctx, s.config.Bucket, s.config.Prefix+name, struct{ io.Reader }{r}, -1, minio.PutObjectOptions{
 		PartSize: partSize, NumThreads: 1, ContentType: "application/octet-stream",

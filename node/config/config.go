@@ -66,6 +66,7 @@ type Config struct {
 	Explain    Explain
 	Background Background
 	Blob       Blob
+	Export     Export
 	Offsite    Offsite
 	Webhooks   Webhooks
 	SMTP       SMTP
@@ -193,6 +194,16 @@ type Blob struct {
 	Insecure  bool   `help:"S3: plain HTTP, for a service on the same machine."`
 }
 
+// Export says where the journal, conversions and report counters are written for other systems, hour by hour. Every node writes what the
+// groups say that it leads, so the settings must be the same on all nodes of a cluster, and they must write to the same place.
+type Export struct {
+	Driver string `help:"Where the journal, conversions and report counters of each hour are written for other systems: off, local (a directory) or s3 (a bucket; service and keys are those of blob). The same on all nodes." placeholder:"DRIVER" oneof:"off,local,s3"`
+	Dir    string `help:"Local: the directory; several nodes must mount the same one." placeholder:"DIR"`
+	Bucket string `help:"S3: the bucket; empty: blob.bucket." placeholder:"NAME"`
+	Prefix string `help:"S3: prefix of the name of every object." placeholder:"TEXT"`
+	Format string `help:"How rows are written: parquet, ndjson (compressed with Zstandard) or both." placeholder:"FORMAT" oneof:"parquet,ndjson,both"`
+}
+
 // Offsite holds the connectors of ad networks.
 type Offsite struct {
 	Connectors      []string `help:"Ad networks, each as NETWORK=URL of the connector that receives its jobs, or NETWORK=sandbox for the built-in one; networks: google_ads, meta, tiktok_ads, snapchat_ads." placeholder:"NETWORK=URL,…"`
@@ -310,6 +321,7 @@ func Default() Config {
 		// A marketplace uses a quarter of one CPU at most; the results of four requests take some hundred MB of memory.
 		Background: Background{PerMarketplace: 2, PerNode: 4, CPUPerMinute: 15 * time.Second, CPUPercent: 5},
 		Blob:       Blob{Driver: "local", Region: "us-east-1"},
+		Export:     Export{Driver: "off", Prefix: "exports/", Format: "parquet"},
 		SMTP:       SMTP{TLS: "starttls"},
 		Raft: Raft{
 			SnapshotInterval:  time.Minute,

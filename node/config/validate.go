@@ -43,6 +43,7 @@ func (c Config) faults() []*Fault {
 	c.checkPeers(add)
 	c.checkWeb(add)
 	c.checkBlob(add)
+	c.checkExport(add)
 	c.checkConnectors(add)
 	c.checkMail(add)
 	c.checkAdmin(add)
@@ -266,21 +267,41 @@ func (c Config) checkBlob(add func(key, problem string, args ...any)) {
 	if u := c.Blob.PublicURL; u != "" && (!isOrigin(u, true) || strings.HasSuffix(u, "/")) {
 		add("blob.public_url", "%q is not a URL such as https://assets.example.net without a slash at the end", u)
 	}
-	if c.Blob.Driver != "s3" {
-		return
+	if c.Blob.Driver == "s3" {
+		c.checkService(add, "blob.driver")
 	}
+}
+
+// checkService requires what the S3 service needs, for the driver of a setting.
+func (c Config) checkService(add func(key, problem string, args ...any), driver string) {
 	for _, s := range []struct{ key, value string }{
 		{"blob.endpoint", c.Blob.Endpoint},
 		{"blob.bucket", c.Blob.Bucket},
 		{"blob.access_key", c.Blob.AccessKey.Reveal()},
 		{"blob.secret_key", c.Blob.SecretKey.Reveal()},
 	} {
-		if s.value == "" {
-			add(s.key, "the setting is empty; blob.driver s3 needs it")
+		if s.value == "" && !(s.key == "blob.bucket" && driver == "export.driver" && c.Export.Bucket != "") {
+			add(s.key, "the setting is empty; %s s3 needs it", driver)
 		}
 	}
 	if strings.Contains(c.Blob.Endpoint, "/") {
 		add("blob.endpoint", "%q is not HOST or HOST:PORT", c.Blob.Endpoint)
+	}
+}
+
+func (c Config) checkExport(add func(key, problem string, args ...any)) {
+	switch c.Export.Driver {
+	case "local":
+		if c.Export.Dir == "" {
+			add("export.dir", "the setting is empty; export.driver local needs it")
+		}
+	case "s3":
+		if c.Blob.Driver != "s3" { // Else it is checked already.
+			c.checkService(add, "export.driver")
+		}
+		if c.Export.Prefix == "" {
+			add("export.prefix", "the setting is empty; exported files need a prefix of their own")
+		}
 	}
 }
 

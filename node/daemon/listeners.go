@@ -68,6 +68,9 @@ func (n *node) openListeners(ctx context.Context) error {
 	if err := n.startup.shutdown(ctx); err != nil {
 		return err
 	}
+	if err := n.startExports(); err != nil {
+		return err
+	}
 	if err := n.openManagement(ctx); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/console"
+	"github.com/gavel-ads/gavel/node/export"
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/logtail"
@@ -57,7 +58,8 @@ type node struct {
 	blobs        blob.Store
 	sharedBlobs  *blob.Shared // The same store as blobs, when several nodes keep files in their own directories; otherwise nil.
 	metrics      *metrics.Metrics
-	tally        *tally.Tally // nil until the groups are ready.
+	tally        *tally.Tally     // nil until the groups are ready.
+	exporter     *export.Exporter // nil when nothing is exported.
 	core         *serving.Core
 	access       *serving.AccessLog
 	tracer       *tracing.Tracer // nil without a collector.

@@ -72,6 +72,14 @@ var transitGauges = []gauge[Transit]{
 	{transitOldest.desc(), level, func(t *Transit) float64 { return t.Oldest.Seconds() }},
 }
 
+// exportGauges are reported where exports are configured.
+var exportGauges = []gauge[Exports]{
+	{exportRows.desc(), total, func(e *Exports) float64 { return float64(e.Rows) }},
+	{exportFiles.desc(), total, func(e *Exports) float64 { return float64(e.Files) }},
+	{exportFailures.desc(), total, func(e *Exports) float64 { return float64(e.Failures) }},
+	{exportLag.desc(), level, func(e *Exports) float64 { return e.Lag.Seconds() }},
+}
+
 var backgroundGauges = []gauge[Background]{
 	{backgroundRunning.desc(), level, func(b *Background) float64 { return float64(b.Running) }},
 	{backgroundWaiting.desc(), level, func(b *Background) float64 { return float64(b.Waiting) }},
@@ -186,6 +194,7 @@ func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
 	describe(to, rejectGauges)
 	describe(to, diskGauges)
 	describe(to, transitGauges)
+	describe(to, exportGauges)
 	describe(to, listenerGauges)
 	describe(to, certificateGauges)
 	describe(to, backgroundGauges)
@@ -230,6 +239,9 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	for i := range n.Background {
 		report(to, backgroundGauges, &n.Background[i], n.Background[i].Kind)
+	}
+	if n.Exports != nil {
+		report(to, exportGauges, n.Exports)
 	}
 	if n.Mails != nil {
 		n.Mails.collect(to)

@@ -24,6 +24,7 @@ type Node struct {
 
 	Transit []Transit // Only where this node completes transfers.
 	Mails   *Mails    // Nil when no mail server is configured.
+	Exports *Exports  // Nil when nothing is exported.
 
 	Listeners    []Listener
 	Certificates []Certificate
@@ -102,6 +103,12 @@ type Transit struct {
 	Transfers   int
 	Micros      int64
 	Oldest      time.Duration
+}
+
+// Exports is what this node has exported; see the definitions of the metrics.
+type Exports struct {
+	Rows, Files, Failures uint64
+	Lag                   time.Duration
 }
 
 // Background is the state of one kind of background requests.

@@ -38,6 +38,7 @@ type KeyRequest struct {
 type Local interface {
 	Keys
 	Admins
+	Exports
 }
 
 // Keys creates, lists and revokes the API keys of a marketplace. An empty marketplace id is the first one. ErrNoSuch is
@@ -61,6 +62,7 @@ func LocalHandler(l Local, publicURL string) http.Handler {
 	mux.HandleFunc("POST "+keysPath, h.answer(h.create))
 	mux.HandleFunc("GET "+keysPath, h.answer(h.list))
 	mux.HandleFunc("DELETE "+keysPath+"/{id}", h.answer(h.revoke))
+	mux.HandleFunc("GET "+exportPath, h.export)
 	mux.HandleFunc("POST "+adminsPath, h.answer(h.createAdmin))
 	mux.HandleFunc("GET "+adminsPath, h.answer(h.listAdmins))
 	mux.HandleFunc("DELETE "+adminsPath+"/{email}", h.answer(h.removeAdmin))

@@ -42,22 +42,8 @@ func (c LocalClient) call(ctx context.Context, method, path, marketplace string,
 	if err != nil {
 		return err
 	}
-	address := "http://local" + path + "?marketplace=" + url.QueryEscape(marketplace)
-	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text)) //nolint:gosec // Over the node's own socket.
+	resp, err := c.send(ctx, method, path+"?marketplace="+url.QueryEscape(marketplace), bytes.NewReader(text))
 	if err != nil {
-		return err
-	}
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", LocalSocketPath(c.DataDir))
-	}}
-	resp, err := (&http.Client{Transport: transport}).Do(r) //nolint:gosec // Over the node's own socket.
-	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOTDIR):
-		return ErrNotRunning
-	case errors.Is(err, os.ErrPermission):
-		return errors.Join(errors.New("only root and the user of the node may use its socket"), err)
-	case err != nil:
 		return err
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, answerMax))
@@ -68,4 +54,24 @@ func (c LocalClient) call(ctx context.Context, method, path, marketplace string,
 		return refusal(resp.Status, answer)
 	}
 	return json.Unmarshal(answer, into)
+}
+
+// send sends a request through the socket. The caller closes the body of the answer.
+func (c LocalClient) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://local"+path, body) //nolint:gosec // Over the node's own socket.
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", LocalSocketPath(c.DataDir))
+	}}
+	resp, err := (&http.Client{Transport: transport}).Do(r) //nolint:gosec // Over the node's own socket.
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOTDIR):
+		return nil, ErrNotRunning
+	case errors.Is(err, os.ErrPermission):
+		return nil, errors.Join(errors.New("only root and the user of the node may use its socket"), err)
+	}
+	return resp, err
 }

@@ -137,7 +137,6 @@ func (t Tenant) purchaseState(out *PurchasePath, key [16]byte, user *uint64) (kn
 
 // touchesBefore reads the touches of a user until the end of the hour of the purchase.
 func (t Tenant) touchesBefore(out *PurchasePath, user uint64) error {
-	const dayMillis = 24 * hourMillis
 	rules, end := attribution.RulesOf(out.Rules), out.HourMillis+hourMillis-1
 	to := uint32(end / dayMillis) // Days fit 32 bits.
 	from := to - min(to, uint32(rules.LongestDays()))

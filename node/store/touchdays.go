@@ -31,7 +31,6 @@ func LeastTouchDays(name market.Attribution) int {
 // drops before the day after the purchase, so that the answer is the same when the decision is made after midnight. kept
 // is TouchDays.
 func touchDays(p *shard.OpenPurchase, longestDays, kept int) (from, to uint32) {
-	const dayMillis = 24 * 3600 * 1000
 	last := max(p.OccurredMillis, 0) / dayMillis
 	first := max(last-int64(longestDays), p.Name.OpenedMillis/dayMillis-int64(kept-touchDaysSpare), 0)
 	return uint32(first), uint32(last) // Days fit 32 bits.

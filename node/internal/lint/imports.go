@@ -114,6 +114,11 @@ var importRules = []importRule{
 	},
 
 	{
+		packages: "node/export", banned: []string{inModule("node/...")}, except: []string{inModule("node/store"), inModule("node/blob")},
+		why: "it reads the store and writes files; it serves nobody",
+	},
+
+	{
 		packages: "node/tally", banned: []string{inModule("node/...")},
 		why: "it reports counts through an interface, which the daemon connects to the node",
 	},
