@@ -87,8 +87,11 @@ func (m *Machine) replaceInDay(id dayID, was, now uint64) {
 
 // keptOf returns how many UTC days, the current one included, the records of a table are kept.
 func keptOf(table byte) uint32 {
-	if table == tablePurchase {
+	switch table {
+	case tablePurchase:
 		return purchaseDaysKept
+	case tableUserClicks:
+		return userClicksDaysKept
 	}
 	return daysKept
 }

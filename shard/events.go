@@ -16,8 +16,9 @@ func (m *Machine) applyEvents(c *command.Command) []byte {
 		return answer(refused(command.Invalid, 0))
 	}
 	m.results = m.results[:0]
+	rules := m.tenant(m.events.Marketplace).clickRules
 	for i := range m.events.Records {
-		m.results = append(m.results, m.applyEvent(m.events.Marketplace, &m.events.Records[i]))
+		m.results = append(m.results, m.applyEvent(m.events.Marketplace, rules, &m.events.Records[i]))
 	}
 	return command.AppendEventResults(make([]byte, 0, 8+4*len(m.results)), m.results)
 }
@@ -39,8 +40,9 @@ func (m *Machine) itemsFit(e *command.Events) bool {
 	return true
 }
 
-// applyEvent decides whether an event is too old, a duplicate or new, and charges and counts a new one.
-func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command.EventResult {
+// applyEvent decides whether an event is too old, a duplicate or new, and charges and counts a new one. rules is nil when
+// the marketplace has none.
+func (m *Machine) applyEvent(marketplace uint16, rules *market.ClickRules, r *command.EventRecord) command.EventResult {
 	if r.OccurredMillis < m.state.now-event.CountMillis || r.Bucket < event.CountHorizon(m.state.now) {
 		return command.EventResult{Outcome: command.TooOld}
 	}
@@ -52,6 +54,14 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 		return command.EventResult{Outcome: command.Duplicate}
 	}
 	c := m.campaignOfToken(marketplace, r)
+	if rules != nil {
+		if why, caught := m.catchClick(rules, c, r); caught {
+			m.countInvalid(c, r, why)
+			m.remember(k, &r.Key, command.InvalidTraffic, 0)
+			m.rememberReport(r)
+			return command.EventResult{Outcome: command.InvalidTraffic}
+		}
+	}
 	result := m.charge(c, r)
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) // Not negative.
 	m.rememberReport(r)

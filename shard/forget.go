@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// forgetUser erases a user from the group: touches, links, open purchases, and a segment. Counters, charges and credited
+// forgetUser erases a user from the group: touches, clicks, links, open purchases, and a segment. Counters, charges and credited
 // items stay; none of them names a user (LevelUsers). What the user does afterwards is stored again.
 func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 	if x.User == 0 || len(x.Segment) > textMax {
@@ -18,6 +18,7 @@ func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 	}
 	if m.data() {
 		m.forgetTouches(x.Marketplace, x.User)
+		m.forgetUserClicks(x.Marketplace, x.User)
 		m.forgetLinks(x.Marketplace, x.User)
 		m.forgetBuyer(x.Marketplace, x.User)
 	}
@@ -29,7 +30,7 @@ func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 
 // forgetTouches deletes the touches of a user.
 func (m *Machine) forgetTouches(marketplace uint16, user uint64) {
-	for _, id := range m.touchDays() {
+	for _, id := range m.daysOf(tableTouch) {
 		m.eraseTouches(id, m.touchesUnder(keyTouches(nil, id.day, marketplace, user), math.MaxInt))
 		for _, kind := range []event.Kind{event.Impression, event.Click} {
 			delete(m.touchCounts.full, touchesOf{user, id.day, marketplace, kind})
@@ -37,10 +38,10 @@ func (m *Machine) forgetTouches(marketplace uint16, user uint64) {
 	}
 }
 
-// touchDays returns the days with touches, oldest first.
-func (m *Machine) touchDays() (days []dayID) {
+// daysOf returns the days with records of a table, oldest first.
+func (m *Machine) daysOf(table byte) (days []dayID) {
 	for id := range maps.Keys(m.days.all) { // order: sorted below.
-		if id.table == tableTouch {
+		if id.table == table {
 			days = append(days, id)
 		}
 	}

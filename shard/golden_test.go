@@ -241,6 +241,11 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 			add(g.UserStep().Command)
 		}
 	}
+	if level >= command.LevelInvalidTraffic {
+		for range goldenCommands / 4 {
+			add(g.ClickStep().Command)
+		}
+	}
 	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { // Few.
 		add(cmd)
 	}

@@ -75,7 +75,8 @@ const (
 	tableTouchesFrom    = 0x3c // marketplace u16 -> day u32 before which the marketplace has no touches any more.
 	tablePurchases      = 0x3e // marketplace u16, format u8, and for an ad product or campaign u32 -> learn.Purchases.
 	tableReturned       = 0x3f // campaign u32 -> market.Returned.
-	tableEnd            = 0x40
+	tableUserClicks     = 0x43 // day u32, marketplace u16, user u64 -> valid clicks of the user on the day: millisecond of the day, campaign, bid each.
+	tableEnd            = 0x44
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -233,6 +234,11 @@ func keyDay(dst []byte, id dayID) []byte {
 // keyTouches starts the keys of the touches of a user on a day.
 func keyTouches(dst []byte, day uint32, marketplace uint16, user uint64) []byte {
 	return appendU64(appendU16(appendU32(append(dst, tableTouch), day), marketplace), user)
+}
+
+// keyUserClicks names the valid clicks of a user on a day.
+func keyUserClicks(dst []byte, day uint32, marketplace uint16, user uint64) []byte {
+	return appendU64(appendU16(appendU32(append(dst, tableUserClicks), day), marketplace), user)
 }
 
 // keyLinks names the links of a user on a day: tableLink or tableLinkedTo.

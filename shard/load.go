@@ -123,7 +123,7 @@ var keyLens = [tableEnd]int{
 	tableAuctionCell: 9, tableTally: 3,
 	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
 	tablePurchase: 21, tableOpenReturn: 25,
-	tableLink: 15, tableLinkedTo: 15, tableTouchesFrom: 3,
+	tableLink: 15, tableLinkedTo: 15, tableTouchesFrom: 3, tableUserClicks: 15,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -160,6 +160,7 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		t := m.tenant(x.Ordinal)
 		t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
 		t.setTouchDays(&x)
+		t.setClickRules(&x)
 		if m.meta {
 			m.feed.PutMarketplace(&x)
 		}
@@ -266,6 +267,8 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return l.loadLinks(key, value)
 	case tableTouchesFrom:
 		return l.loadTouchesFrom(binary.BigEndian.Uint16(rest), d)
+	case tableUserClicks:
+		return l.loadUserClicks(key, value)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

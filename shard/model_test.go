@@ -40,6 +40,15 @@ func TestModelOfUsers(t *testing.T) {
 	}
 }
 
+// TestModelOfClickRules is TestModel with clicks and the rules by which they are invalid, on the newest level.
+func TestModelOfClickRules(t *testing.T) {
+	for round := range modelRounds / 3 {
+		if !t.Run(fmt.Sprint("round=", round), func(t *testing.T) { testModel(t, true, (*shardtest.Generator).ClickStep) }) {
+			break
+		}
+	}
+}
+
 const modelRounds = 10
 
 func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardtest.Step) {

@@ -52,6 +52,7 @@ func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
 	modeChanged := t.postPaid != x.PostPaid
 	t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
 	t.setTouchDays(x)
+	t.setClickRules(x)
 	if modeChanged {
 		m.journalBillingMode(x.Ordinal)
 		for _, c := range m.campaigns {

@@ -147,8 +147,9 @@ type state struct {
 type tenant struct {
 	postPaid     bool
 	carriesOver  bool
-	touchDays    uint32 // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
-	touchesFrom  uint32 // The first day that may have touches.
+	touchDays    uint32             // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
+	touchesFrom  uint32             // The first day that may have touches.
+	clickRules   *market.ClickRules // Nil when the marketplace has none.
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
 	noticeBytes  int  // Bytes of its stored notices.

@@ -130,8 +130,8 @@ func readCounts(b []byte) (c Counts, negative, ok bool) {
 		*f = r.varint()
 		negative = negative || *f < 0
 	}
-	for len(r.rest) > 0 {
-		r.varint()
+	for len(r.rest) > 0 { // Invalid clicks, by reason.
+		negative = r.varint() < 0 || negative
 	}
 	return c, negative, !r.bad
 }

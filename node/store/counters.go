@@ -75,13 +75,14 @@ func (y *tally) sorted() []CounterRow {
 	return rows
 }
 
-// withoutPurchases returns the counters of impressions and clicks, of what they could not be charged, and of what was
-// attributed to them.
+// withoutPurchases returns the counters of impressions and clicks, of what they could not be charged, of what was attributed
+// to them, and of invalid clicks.
 func withoutPurchases(c *rollup.Counters) *rollup.Counters {
 	return &rollup.Counters{
 		Impressions: c.Impressions, ChargedImpressions: c.ChargedImpressions, SpentImpressions: c.SpentImpressions,
 		Clicks: c.Clicks, ChargedClicks: c.ChargedClicks, SpentClicks: c.SpentClicks, Overdelivery: c.Overdelivery,
 		Attributed: c.Attributed, Halo: c.Halo, Viewed: c.Viewed, ChargedPurchases: c.ChargedPurchases, SpentPurchases: c.SpentPurchases,
+		Invalid: c.Invalid,
 	}
 }
 

@@ -246,10 +246,11 @@ func (l *lineQuery) seller(b *longState, product string) string {
 	return seller
 }
 
-// add adds counters to a line. Counters with nothing but page views make no line.
+// add adds counters to a line. Counters with nothing but page views and invalid clicks make no line.
 func (l *lineQuery) add(line Interaction, cell uint32, c *rollup.Counters) {
 	counters := *c
-	if counters.Pageviews = 0; counters == (rollup.Counters{}) {
+	counters.Pageviews, counters.Invalid = 0, [rollup.InvalidReasons]int64{}
+	if counters == (rollup.Counters{}) {
 		return
 	}
 	at := timeOf(cell)

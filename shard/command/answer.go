@@ -18,11 +18,13 @@ const (
 	UnknownBid                    // New; the token's campaign was terminated or does not exist in this group.
 	AlreadyCharged                // New, but this token and interaction were charged before.
 	TooLate                       // New and counted, but after the charge window of its token.
-	Outcomes       = int(TooLate) + 1
+	InvalidTraffic                // New, and invalid by a rule of the marketplace (market.ClickRules): it has no other effect than to be counted so.
+	Outcomes       = int(InvalidTraffic) + 1
 )
 
 var outcomeNames = [Outcomes]string{
 	"counted", "charged", "clipped", "nothing_left", "duplicate", "too_old", "unknown_bid", "already_charged", "too_late",
+	"invalid_traffic",
 }
 
 // String returns the outcome's name as metrics print it.

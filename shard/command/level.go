@@ -48,10 +48,12 @@ const (
 	// LevelTargetReturn learns the purchases after clicks from what is credited, and sums what campaigns with a target return
 	// have paid and sold, by which they are steered.
 	LevelTargetReturn
+	// LevelInvalidTraffic lets a marketplace have rules by which clicks are invalid (market.ClickRules).
+	LevelInvalidTraffic
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelTargetReturn
+const LevelNewest = LevelInvalidTraffic
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

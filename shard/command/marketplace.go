@@ -40,6 +40,17 @@ var marketplaces = newTable("marketplace",
 	optional(13, "attribution", enum[market.Attribution](market.Attributions),
 		func(m *marketplace) *market.Attribution { return &m.Attribution }).since(LevelAttribution),
 	optional(14, "touch days", u8[uint8](), func(m *marketplace) *uint8 { return &m.TouchDays }).since(LevelUsers),
+	optional(16, "click rules", value(clickRules),
+		func(m *marketplace) *market.ClickRules { return &m.ClickRules }).since(LevelInvalidTraffic),
+)
+
+var clickRules = newTable("click rules",
+	optional(0, "min seconds", u8[uint8](), func(r *market.ClickRules) *uint8 { return &r.MinSeconds }),
+	optional(1, "max hours", u8[uint8](), func(r *market.ClickRules) *uint8 { return &r.MaxHours }),
+	optional(2, "repeat seconds", u16[uint16](), func(r *market.ClickRules) *uint16 { return &r.RepeatSeconds }),
+	optional(3, "per user, campaign and hour", u8[uint8](), func(r *market.ClickRules) *uint8 { return &r.PerCampaignHour }),
+	optional(4, "per user and hour", u8[uint8](), func(r *market.ClickRules) *uint8 { return &r.PerUserHour }),
+	optional(5, "per user and day", u8[uint8](), func(r *market.ClickRules) *uint8 { return &r.PerUserDay }),
 )
 
 var reserveRules = newTable("reserve rule",

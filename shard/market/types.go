@@ -31,6 +31,7 @@ type Marketplace struct {
 	TrafficDates        []TrafficDate // At most TrafficDatesMax, by day, each day once.
 	TouchDays           uint8         // For how many UTC days, the current one included, touches are kept; 0 is the default, 90.
 	Attribution         Attribution   // Decides the credits of purchases from the moment it is set.
+	ClickRules          ClickRules    // By which clicks are invalid; zero: by none.
 	CreatedMillis       int64
 	UpdatedMillis       int64
 }

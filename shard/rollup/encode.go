@@ -11,7 +11,7 @@ import (
 var ErrUnreadable = errors.New("unreadable counters")
 
 // fields returns the counters in the order of their stored form. Append only.
-func (c *Counters) fields() [22]*int64 {
+func (c *Counters) fields() [28]*int64 {
 	return [...]*int64{
 		&c.Impressions, &c.ChargedImpressions, (*int64)(&c.SpentImpressions),
 		&c.Clicks, &c.ChargedClicks, (*int64)(&c.SpentClicks),
@@ -21,6 +21,8 @@ func (c *Counters) fields() [22]*int64 {
 		&c.Halo.Count, &c.Halo.Quantity, (*int64)(&c.Halo.Amount),
 		&c.Viewed.Count, &c.Viewed.Quantity, (*int64)(&c.Viewed.Amount),
 		&c.ChargedPurchases, (*int64)(&c.SpentPurchases),
+		&c.Invalid[TooSoon], &c.Invalid[TooLate], &c.Invalid[Repeated],
+		&c.Invalid[ByCampaignHour], &c.Invalid[ByUserHour], &c.Invalid[ByUserDay],
 	}
 }
 

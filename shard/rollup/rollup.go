@@ -27,6 +27,7 @@ type Counters struct {
 	Attributed, Halo, Viewed Sales
 	ChargedPurchases         int64 // Credited items that were charged.
 	SpentPurchases           money.Micros
+	Invalid                  [InvalidReasons]int64 // Clicks that rules of the marketplace found invalid, by InvalidReason.
 }
 
 // Sales are items of purchases.
@@ -57,6 +58,9 @@ func (c *Counters) Add(o *Counters) {
 	c.Viewed.add(&o.Viewed)
 	c.ChargedPurchases += o.ChargedPurchases
 	c.SpentPurchases += o.SpentPurchases
+	for reason, n := range &o.Invalid {
+		c.Invalid[reason] += n
+	}
 }
 
 func (s *Sales) add(o *Sales) {

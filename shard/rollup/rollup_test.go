@@ -12,6 +12,8 @@ func TestCountersReadBack(t *testing.T) {
 		{Impressions: 1},
 		{Impressions: 1, ChargedImpressions: 2, SpentImpressions: 3, Clicks: 4, ChargedClicks: 5, SpentClicks: 6, Purchases: 7, PurchaseQuantity: -8, PurchaseAmount: money.MaxMicros, Pageviews: 9, Overdelivery: 10},
 		{Attributed: Sales{1, 2, 3}, Halo: Sales{4, 5, 6}, Viewed: Sales{7, 8, 9}, ChargedPurchases: 10, SpentPurchases: 11},
+		{Clicks: 1, Invalid: [InvalidReasons]int64{ByUserDay: 2}},
+		{SpentPurchases: 1, Invalid: [InvalidReasons]int64{1, 2, 3, 4, 5, 6}},
 	} {
 		stored := want.AppendTo(nil)
 		var got Counters
@@ -21,8 +23,27 @@ func TestCountersReadBack(t *testing.T) {
 		}
 	}
 	var c Counters
-	if c.Decode([]byte{0x80}) == nil || c.Decode(make([]byte, 23)) == nil {
+	if c.Decode([]byte{0x80}) == nil || c.Decode(make([]byte, 29)) == nil {
 		t.Error("damaged counters were read")
+	}
+}
+
+// Invalid clicks are the last counters of the stored form, so that cells without any are stored as before.
+func TestInvalidClicksAreStoredLast(t *testing.T) {
+	c := Counters{Clicks: 4, SpentPurchases: 5}
+	before := c.AppendTo(nil)
+	c.Invalid[TooSoon] = 1
+	c.Add(&Counters{Invalid: [InvalidReasons]int64{TooSoon: 1, Repeated: 3}})
+	if got := c.InvalidClicks(); got != 5 || c.Clicks != 4 {
+		t.Errorf("%d invalid clicks, %d others", got, c.Clicks)
+	}
+	after := c.AppendTo(nil)
+	if want := append(before, 4, 0, 6); string(after) != string(want) {
+		t.Errorf("stored as %x, want %x", after, want)
+	}
+	c.Invalid[ByUserDay] = -1
+	if c.IsConsistent() {
+		t.Error("a negative counter is consistent")
 	}
 }
 

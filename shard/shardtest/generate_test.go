@@ -17,6 +17,9 @@ func TestGeneratorReachesEverything(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		g := NewGenerator(func(n int, _ string) int { return random.IntN(n) })
+		if seed%2 == 0 {
+			g.Newest() // Otherwise few sequences get far enough for outcomes of the newest level.
+		}
 		for range 100 {
 			if random.IntN(40) == 0 {
 				g.Pause(random.IntN(300))

@@ -222,11 +222,13 @@ func (g *Generator) marketplace() Step {
 	if g.Model.Level >= command.LevelUsers {
 		x.TouchDays = []uint8{0, 2, 16, 90}[g.choose(4, "touch days")]
 	}
+	x.ClickRules = g.clickRules()
 	if g.Model.Level >= command.LevelVersions && g.choose(2, "settings were read") == 0 {
 		seen := market.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.choose(3, "were post") == 0}
 		seen.CarriesOver = g.Model.Level >= command.LevelPacing && g.choose(3, "carried over") > 0
 		if now := g.Model.Marketplaces[x.Ordinal]; now != nil {
-			seen.Attribution, seen.TouchDays = now.Attribution, now.TouchDays // The other settings differ often enough for conflicts.
+			// The other settings differ often enough for conflicts.
+			seen.Attribution, seen.TouchDays, seen.ClickRules = now.Attribution, now.TouchDays, now.ClickRules
 		}
 		return Step{
 			Name:    "replace marketplace",

@@ -63,6 +63,7 @@ type Model struct {
 	// touchesFrom is the first day, by marketplace, of which touches may be stored.
 	touchesFrom map[uint16]int64
 	links       []linked // In the order in which they were made.
+	validClicks []validClick
 	seen        map[seenKey]bool
 	reports     []report
 	adjusts     map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
@@ -101,6 +102,7 @@ type Counted struct {
 	command.EventRecord
 	Charged      *big.Int
 	Overdelivery money.Micros
+	Invalid      int        // The reason (rollup.InvalidReason), or valid.
 	sold         []soldItem // Of a purchase that may be returned.
 	opened       int64
 }
@@ -192,12 +194,17 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 		m.takeBack(marketplace, &r)
 		return command.EventResult{Outcome: command.Counted}
 	}
-	counted := Counted{Market: marketplace, EventRecord: r, Charged: new(big.Int), opened: m.Now, sold: m.soldItems(&r)}
+	counted := Counted{Market: marketplace, EventRecord: r, Charged: new(big.Int), Invalid: valid, opened: m.Now, sold: m.soldItems(&r)}
 	var c *Campaign
 	for _, x := range m.Campaigns {
 		if x.Ordinal == r.Campaign && x.Marketplace == marketplace {
 			c = x
 		}
+	}
+	if counted.Invalid = m.reasonOf(c, &r); counted.Invalid != valid {
+		counted.Campaign = c.ID
+		m.Events = append(m.Events, counted)
+		return command.EventResult{Outcome: command.InvalidTraffic}
 	}
 	outcome := m.charge(c, &r, counted.Charged)
 	if c != nil {
@@ -360,6 +367,11 @@ func (m *Model) Count(id ids.UUID, marketplace uint16) (sum rollup.Counters) {
 		charged := int64(0)
 		if e.Charged.Sign() > 0 {
 			charged = 1
+		}
+		if e.Invalid != valid {
+			one.Invalid[e.Invalid] = 1
+			sum.Add(&one)
+			continue
 		}
 		switch e.Kind {
 		case event.Impression:

@@ -57,6 +57,7 @@ func (m *Model) ForgetUser(x *command.ForgetUser) command.Result {
 		return command.Result{Refusal: command.Invalid}
 	}
 	m.touched = slices.DeleteFunc(m.touched, func(t touched) bool { return t.market == x.Marketplace && t.UserHash == x.User })
+	m.validClicks = slices.DeleteFunc(m.validClicks, func(v validClick) bool { return v.market == x.Marketplace && v.user == x.User })
 	m.links = slices.DeleteFunc(m.links, func(l linked) bool { return l.Marketplace == x.Marketplace && (l.From == x.User || l.To == x.User) })
 	for name, o := range m.Purchases {
 		if o.Marketplace != x.Marketplace {

@@ -61,6 +61,7 @@ type SettingsPatchBody struct {
 	TouchRetentionDays   *int64                `json:"touchRetentionDays,omitempty" minimum:"16" maximum:"90" doc:"For how many UTC days, the current one included, clicks and impressions are kept so that purchases can be credited to them: at least 2 days longer than the longest window of the rules in attribution. What is older is deleted within minutes."`
 	Attribution          *string               `json:"attribution,omitempty" enum:"standard,reference,long-click,amazon" doc:"The rules by which purchases are credited to clicks and impressions, from the next decision on. standard: 7 days for listings, 14 for sponsored brands, 30 for banners, and other products of the vendor (halo). reference: the same days, after clicks only except for banners, listings first, no halo. long-click: 14 days after a click, banners also 1 day after an impression, no halo. amazon: the last click or impression of 14 days, with halo."`
 	TrafficDates         []SettingsTrafficDate `json:"trafficDates,omitempty" maxItems:"200" doc:"Dates with unusual traffic, by which budgets are spread over the day, week and month. Replaces the list; an empty list removes them."`
+	InvalidTraffic       *SettingsInvalidPatch `json:"invalidTraffic,omitempty" doc:"Rules by which clicks on ads are invalid, each off at first. An invalid click is answered as recorded and counted by its rule in the reports' invalid; it is not charged, credited with purchases, learned from or counted otherwise. It is never deleted."`
 }
 
 // SettingsReserve are the reserve prices in minor units.
@@ -95,6 +96,7 @@ type Settings struct {
 	TouchRetentionDays   int                   `json:"touchRetentionDays" doc:"For how many UTC days clicks and impressions are kept; default 90."`
 	Attribution          string                `json:"attribution" enum:"standard,reference,long-click,amazon" doc:"The rules by which clicks and impressions are credited with purchases."`
 	TrafficDates         []SettingsTrafficDate `json:"trafficDates" doc:"Dates with unusual traffic."`
+	InvalidTraffic       SettingsInvalid       `json:"invalidTraffic" doc:"Rules by which clicks on ads are invalid."`
 	CreatedAt            resource.Time         `json:"createdAt"`
 	UpdatedAt            resource.Time         `json:"updatedAt"`
 }
@@ -169,6 +171,9 @@ func (b *SettingsPatchBody) apply(m *market.Marketplace) error {
 		return err
 	}
 	b.learning().apply(m)
+	if b.InvalidTraffic != nil {
+		b.InvalidTraffic.apply(&m.ClickRules)
+	}
 	if b.ExternalDemand != nil {
 		return b.ExternalDemand.apply(&m.ExternalDemand)
 	}
@@ -221,7 +226,7 @@ func settingsAnswer(m *market.Marketplace) Settings {
 		ExternalDemand:  SettingsDemand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
 		BudgetCarryover: m.CarriesOver, AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
 		LearnedQuality: decimal(uint32(m.LearnedQualityMilli)), TrafficDates: trafficDatesOf(m),
-		Attribution: attributionNames[m.Attribution], TouchRetentionDays: store.TouchDays(m),
+		Attribution: attributionNames[m.Attribution], TouchRetentionDays: store.TouchDays(m), InvalidTraffic: invalidTrafficOf(&m.ClickRules),
 		CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
 	}
 	if m.PostPaid {

@@ -15,6 +15,14 @@ func TestOverdeliveryIsReported(t *testing.T) {
 	}
 }
 
+// TestInvalidClicksAreReported: clicks that a rule has caught stand beside the others, and not among them.
+func TestInvalidClicksAreReported(t *testing.T) {
+	n := numbersOf(&rollup.Counters{Clicks: 3, Invalid: [rollup.InvalidReasons]int64{1, 2, 4, 8, 16, 32}}, 2)
+	if n.Invalid != (Invalid{63, 1, 2, 4, 8, 16, 32}) || n.Clicks.Total != 3 {
+		t.Errorf("%+v", n)
+	}
+}
+
 // TestCountByProductIsWholeOrNull: a count that misses purchases would pass for all of them.
 func TestCountByProductIsWholeOrNull(t *testing.T) {
 	rows := []store.ReportRow{

@@ -97,6 +97,8 @@ type Numbers struct {
 	Attributed Attributed `json:"attributed" doc:"Items of purchases that were credited to ads, by the day of the click or impression. A purchase is credited within a minute; a click or impression that is reported after that is counted, and not credited with it."`
 	// Overdelivery is an extension of the interface.
 	Overdelivery Overdelivery `json:"overdelivery" doc:"Prices of clicks and impressions that budget or wallet could not pay. They are not billed."`
+	// Invalid is an extension of the interface.
+	Invalid Invalid `json:"invalid" doc:"Clicks that rules of the marketplace (setting invalidTraffic) have caught. They are in none of the other numbers."`
 }
 
 // Report is the sum over the days.
@@ -316,6 +318,7 @@ func numbersOf(c *rollup.Counters, exponent uint8) Numbers {
 		Overdelivery: Overdelivery{
 			money.Minor(c.Overdelivery, exponent), string(money.AppendMinorDecimal(nil, c.Overdelivery, exponent)),
 		},
+		Invalid: invalidOf(c),
 	}
 }
 
