@@ -87,10 +87,14 @@ func (m *Machine) replaceInDay(id dayID, was, now uint64) {
 
 // keptOf returns how many UTC days, the current one included, the records of a table are kept.
 func keptOf(table byte) uint32 {
-	if table == tablePurchase {
+	switch table {
+	case tablePurchase:
 		return purchaseDaysKept
+	case tableBought:
+		return boughtDaysKept
+	default:
+		return daysKept
 	}
-	return daysKept
 }
 
 func (m *Machine) flushDays() {

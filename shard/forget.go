@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// forgetUser erases a user from the group: touches, links, open purchases, and a segment. Counters, charges and credited
-// items stay; none of them names a user (LevelUsers). What the user does afterwards is stored again.
+// forgetUser erases a user from the group: touches, links, purchases, and segments. Counters, charges and credited items
+// stay; none of them names a user (LevelUsers). What the user does afterwards is stored again.
 func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 	if x.User == 0 || len(x.Segment) > textMax {
 		return refused(command.Invalid, 0)
@@ -20,6 +20,10 @@ func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 		m.forgetTouches(x.Marketplace, x.User)
 		m.forgetLinks(x.Marketplace, x.User)
 		m.forgetBuyer(x.Marketplace, x.User)
+		m.forgetActions(x.Marketplace, x.User)
+	}
+	if m.meta {
+		m.forgetInDynamic(x.Marketplace, x.User)
 	}
 	if m.meta && x.Segment != "" {
 		m.forgetMember(x.Marketplace, x.Segment, x.User)
@@ -29,7 +33,7 @@ func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 
 // forgetTouches deletes the touches of a user.
 func (m *Machine) forgetTouches(marketplace uint16, user uint64) {
-	for _, id := range m.touchDays() {
+	for _, id := range m.daysOf(tableTouch) {
 		m.eraseTouches(id, m.touchesUnder(keyTouches(nil, id.day, marketplace, user), math.MaxInt))
 		for _, kind := range []event.Kind{event.Impression, event.Click} {
 			delete(m.touchCounts.full, touchesOf{user, id.day, marketplace, kind})
@@ -37,10 +41,10 @@ func (m *Machine) forgetTouches(marketplace uint16, user uint64) {
 	}
 }
 
-// touchDays returns the days with touches, oldest first.
-func (m *Machine) touchDays() (days []dayID) {
+// daysOf returns the days with records of a table, oldest first.
+func (m *Machine) daysOf(table byte) (days []dayID) {
 	for id := range maps.Keys(m.days.all) { // order: sorted below.
-		if id.table == tableTouch {
+		if id.table == table {
 			days = append(days, id)
 		}
 	}
@@ -64,7 +68,7 @@ func (m *Machine) forgetMember(marketplace uint16, segment string, user uint64) 
 	m.changed = true
 }
 
-// SegmentsWith returns the ids of the segments of a marketplace that contain a user. It reads the users of all of them.
+// SegmentsWith returns the ids of the static segments of a marketplace that contain a user. It reads the users of all of them.
 func (b Queries) SegmentsWith(marketplace uint16, user uint64) (segments []string) {
 	prefix := appendU16([]byte{tableSegment}, marketplace)
 	head := len(prefix) + 2 // The length of the id.

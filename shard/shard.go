@@ -113,6 +113,11 @@ type Machine struct {
 	linksMax       int // LinksMax; tests set a smaller one.
 	touchesPurged  int // touchesPurged; tests set a smaller one.
 
+	dynamic         map[segmentID]*dynamicSegment
+	dynamicUsersMax uint32 // dynamicUsersMax; tests set a smaller one.
+	marks           int    // Number of users who are marked for evaluation.
+	marksMax        int    // UserMarksMax; tests set a smaller one.
+
 	paced paced
 
 	clicks        clickRates
@@ -149,6 +154,7 @@ type tenant struct {
 	carriesOver  bool
 	touchDays    uint32 // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
 	touchesFrom  uint32 // The first day that may have touches.
+	watched      uint8  // The kinds of actions that mark their users, one bit for each.
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
 	noticeBytes  int  // Bytes of its stored notices.
@@ -188,7 +194,7 @@ func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{
 		group: group, meta: meta, feed: feed,
 		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, linksMax: LinksMax,
-		touchesPurged: touchesPurged,
+		touchesPurged: touchesPurged, dynamicUsersMax: dynamicUsersMax, marksMax: UserMarksMax,
 	}
 	m.reset()
 	return m
@@ -215,6 +221,7 @@ func (m *Machine) reset() {
 	m.cells = newCells()
 	m.days, m.touchCounts, m.openCredits = newDays(), newTouchCounts(), 0
 	m.unknown = make(map[unknownDay]unknowns)
+	m.dynamic, m.marks = make(map[segmentID]*dynamicSegment), 0
 	m.paced = paced{}
 	m.clicks, m.dirtyDelays = newClickRates(), nil
 	m.purchases, m.dirtyReturned = newPurchases(), nil
