@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The scenarios of testdata/conformance/scenarios: what an operator changes, and who wins before and after it. Each
@@ -57,6 +58,7 @@ func TestConformanceScenarios(t *testing.T) {
 //	sees USER TYPE MEMBERS                    an auction, and an impression of each winner by that user
 //	clicks USER TYPE MEMBERS                  the same with clicks
 //	times N LINE                              a line so many times
+//	awaits TEXT                               the list of segments contains the text, soon
 //	restart                                   the node is killed, and started again
 //	WINNERS <- TYPE MEMBERS                   the ids of an auction's winners, - for none; TYPE is a type of auction
 //
@@ -80,6 +82,8 @@ func (st *scenario) step(at, line string) {
 	}
 	verb, rest, _ := strings.Cut(line, " ")
 	switch verb {
+	case "awaits":
+		st.awaits(at, rest)
 	case "restart":
 		st.restart()
 	case "times":
@@ -112,6 +116,23 @@ func (st *scenario) step(at, line string) {
 		st.upload(f[0], f[1], strings.Join(f[2:], "\n"))
 	default:
 		st.call(at, verb, rest)
+	}
+}
+
+// awaits asks for the segments until two answers in a row contain a text, because users join dynamic segments after a
+// moment. The second answer waits for what the first contains to be applied, so that the next auction sees it.
+func (st *scenario) awaits(at, text string) {
+	st.Helper()
+	began := time.Now()
+	for found := 0; found < 2; time.Sleep(20 * time.Millisecond) {
+		r := st.do("GET", st.node.ManageURL+"/public/v1/segment-service/segments", st.node.Keys.ManagementKey, "")
+		if strings.Contains(string(r.body), text) {
+			found++
+			continue
+		}
+		if found = 0; time.Since(began) > waitMax {
+			st.Fatalf("%s: not within %s: %d %s", at, waitMax, r.status, r.body)
+		}
 	}
 }
 

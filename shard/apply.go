@@ -122,6 +122,14 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.data(), c, command.ReadLinkUsers, m.linkUsers)
 	case command.OpForgetUser:
 		return applyDecoded(c, command.ReadForgetUser, m.forgetUser)
+	case command.OpWatchUsers:
+		return applyIfCarried(m.data(), c, command.ReadWatchUsers, m.watchUsers)
+	case command.OpForgetMarks:
+		return applyIfCarried(m.data(), c, command.ReadForgetMarks, m.forgetMarks)
+	case command.OpDefineSegment:
+		return applyIfCarried(m.meta, c, command.ReadDefineSegment, m.defineSegment)
+	case command.OpDecideMembers:
+		return applyIfCarried(m.meta, c, command.ReadDecideMembers, m.decideMembers)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

@@ -92,8 +92,11 @@ func keptOf(table byte) uint32 {
 		return purchaseDaysKept
 	case tableUserClicks:
 		return userClicksDaysKept
+	case tableBought:
+		return boughtDaysKept
+	default:
+		return daysKept
 	}
-	return daysKept
 }
 
 func (m *Machine) flushDays() {

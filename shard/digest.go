@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -52,6 +53,24 @@ func (m *Machine) scanCold(prefix []byte, fn func(key, value []byte)) {
 			fn([]byte(key), all[key])
 		}
 	}
+}
+
+// coldKeys lists the keys of the cold records of a prefix as the batch has left them so far, ascending, at most limit.
+// REQUIRES: the records are written by put and putOver alone.
+func (m *Machine) coldKeys(prefix []byte, limit int) (keys [][]byte) {
+	m.b.Scan(prefix, prefixEnd(prefix), func(key, _ []byte) bool {
+		if _, changed := m.overlay[string(key)]; !changed {
+			keys = append(keys, slices.Clone(key))
+		}
+		return len(keys) < limit
+	})
+	for key, value := range m.overlay { // order: sorted below.
+		if value != nil && strings.HasPrefix(key, string(prefix)) {
+			keys = append(keys, []byte(key))
+		}
+	}
+	slices.SortFunc(keys, bytes.Compare)
+	return keys[:min(limit, len(keys))]
 }
 
 // put writes a cold record, or deletes it when value is nil.

@@ -154,12 +154,14 @@ func (m *Machine) debit(c *campaign, k *bucket, l ledger.Line, in countedIn) com
 	return result
 }
 
-// attribute stores what attribution needs of a counted event: the touch of a campaign, or the purchase to be credited.
+// attribute stores what attribution and dynamic segments need of a counted event: the touch of a campaign, or the
+// purchase to be credited.
 func (m *Machine) attribute(marketplace uint16, c *campaign, r *command.EventRecord) {
 	switch {
 	case r.Kind == event.Purchase:
 		m.openCredit(marketplace, r)
 		m.rememberPurchase(marketplace, c, r)
+		m.rememberBought(marketplace, r)
 	case c != nil:
 		m.rememberTouch(c, r)
 	}

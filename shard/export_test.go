@@ -23,6 +23,12 @@ func (m *Machine) LimitLinks(n int) { m.linksMax = n }
 // LimitTouchesPurged replaces touchesPurged, so that a purge takes several commands.
 func (m *Machine) LimitTouchesPurged(n int) { m.touchesPurged = n }
 
+// LimitDynamicUsers replaces dynamicUsersMax, so that a few users reach it.
+func (m *Machine) LimitDynamicUsers(n uint32) { m.dynamicUsersMax = n }
+
+// LimitMarks replaces UserMarksMax, so that a few marks reach it.
+func (m *Machine) LimitMarks(n int) { m.marksMax = n }
+
 // FilterMistakes adds keys to an idFilter, fails if one is not found, and returns how many of absent keys may be contained.
 func FilterMistakes(t *testing.T, keys, absent int) (mistakes int) {
 	f := &idFilter{}

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// forgetUser erases a user from the group: touches, clicks, links, open purchases, and a segment. Counters, charges and credited
-// items stay; none of them names a user (LevelUsers). What the user does afterwards is stored again.
+// forgetUser erases a user from the group: touches, clicks, links, purchases, and segments. Counters, charges and credited items
+// stay; none of them names a user (LevelUsers). What the user does afterwards is stored again.
 func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 	if x.User == 0 || len(x.Segment) > textMax {
 		return refused(command.Invalid, 0)
@@ -21,6 +21,10 @@ func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 		m.forgetUserClicks(x.Marketplace, x.User)
 		m.forgetLinks(x.Marketplace, x.User)
 		m.forgetBuyer(x.Marketplace, x.User)
+		m.forgetActions(x.Marketplace, x.User)
+	}
+	if m.meta {
+		m.forgetInDynamic(x.Marketplace, x.User)
 	}
 	if m.meta && x.Segment != "" {
 		m.forgetMember(x.Marketplace, x.Segment, x.User)
@@ -65,7 +69,7 @@ func (m *Machine) forgetMember(marketplace uint16, segment string, user uint64) 
 	m.changed = true
 }
 
-// SegmentsWith returns the ids of the segments of a marketplace that contain a user. It reads the users of all of them.
+// SegmentsWith returns the ids of the static segments of a marketplace that contain a user. It reads the users of all of them.
 func (b Queries) SegmentsWith(marketplace uint16, user uint64) (segments []string) {
 	prefix := appendU16([]byte{tableSegment}, marketplace)
 	head := len(prefix) + 2 // The length of the id.

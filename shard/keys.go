@@ -75,9 +75,18 @@ const (
 	tableTouchesFrom    = 0x3c // marketplace u16 -> day u32 before which the marketplace has no touches any more.
 	tablePurchases      = 0x3e // marketplace u16, format u8, and for an ad product or campaign u32 -> learn.Purchases.
 	tableReturned       = 0x3f // campaign u32 -> market.Returned.
+	tableWatch          = 0x40 // 0, marketplace u16 -> kinds of actions that mark their users; 1, marketplace u16, time u64, user u64 -> nothing.
+	tableBought         = 0x41 // day u32, marketplace u16, user u64 -> what the user bought on the day (UserPurchase).
+	tableMember         = 0x42 // A dynamic segment: see below.
 	tableUserClicks     = 0x43 // day u32, marketplace u16, user u64 -> valid clicks of the user on the day: millisecond of the day, campaign, bid each.
 	tableEnd            = 0x44
 )
+
+// The keys of tableMember go on with
+//
+//	0, marketplace u16, segment             -> head of a dynamic segment
+//	1, number u64, user u64                 -> command.Membership
+//	2, number u64, next change u64, user u64 -> nothing
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
 func appendU32(dst []byte, v uint32) []byte { return binary.BigEndian.AppendUint32(dst, v) }

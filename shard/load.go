@@ -41,7 +41,7 @@ func (newerError) NewerState() bool { return true }
 func (m *Machine) Load(r Reader) error {
 	m.reset()
 	m.feed.Reset(m.group, m.meta)
-	l := loader{m: m, budgets: make(map[uint32]loadedBudget)}
+	l := loader{m: m, budgets: make(map[uint32]loadedBudget), dynamic: make(map[uint64]*dynamicSegment)}
 	digest, err := m.loadHeader(r)
 	if err != nil {
 		return err
@@ -52,6 +52,9 @@ func (m *Machine) Load(r Reader) error {
 	}
 	if l.err == nil {
 		l.err = l.finishSegment()
+	}
+	if l.err == nil {
+		l.err = l.finishDynamic()
 	}
 	if l.err != nil {
 		return l.err
@@ -85,8 +88,9 @@ type loader struct {
 	m       *Machine
 	digest  uint64
 	scratch []byte
-	budgets map[uint32]loadedBudget // Budgets read so far; they precede their campaigns.
-	segment loadedSegment           // The segment whose pieces are being read.
+	budgets map[uint32]loadedBudget    // Budgets read so far; they precede their campaigns.
+	segment loadedSegment              // The segment whose pieces are being read.
+	dynamic map[uint64]*dynamicSegment // The dynamic segments by number; their heads precede their members.
 	// These are reused for each record; the feed borrows the values.
 	decoder command.Decoder
 	product market.Product
@@ -123,7 +127,7 @@ var keyLens = [tableEnd]int{
 	tableAuctionCell: 9, tableTally: 3,
 	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
 	tablePurchase: 21, tableOpenReturn: 25,
-	tableLink: 15, tableLinkedTo: 15, tableTouchesFrom: 3, tableUserClicks: 15,
+	tableLink: 15, tableLinkedTo: 15, tableTouchesFrom: 3, tableBought: 15, tableUserClicks: 15,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -267,6 +271,12 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return l.loadLinks(key, value)
 	case tableTouchesFrom:
 		return l.loadTouchesFrom(binary.BigEndian.Uint16(rest), d)
+	case tableWatch:
+		return l.loadWatch(key, value)
+	case tableBought:
+		return l.loadBought(key, value)
+	case tableMember:
+		return l.loadMember(key, value)
 	case tableUserClicks:
 		return l.loadUserClicks(key, value)
 	case tableAttempt:

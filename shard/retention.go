@@ -48,17 +48,20 @@ func (m *Machine) purgeTouches() {
 	}
 }
 
-// purgedTo deletes some touches of a marketplace of days from up to, but without, to. It returns the first of these days
-// that may still have touches.
+// purgedTo deletes some touches, and purchases of users, of a marketplace of days from up to, but without, to. It returns
+// the first of these days that may still have some.
 func (m *Machine) purgedTo(marketplace uint16, from, to uint32) uint32 {
 	for left := m.touchesPurged; from < to; from++ {
 		id := dayID{tableTouch, from}
-		if m.days.all[id] == nil {
-			continue
+		if m.days.all[id] != nil {
+			some := m.touchesUnder(appendU16(appendU32([]byte{tableTouch}, from), marketplace), left+1)
+			m.eraseTouches(id, some[:min(left, len(some))])
+			left -= len(some)
 		}
-		some := m.touchesUnder(appendU16(appendU32([]byte{tableTouch}, from), marketplace), left+1)
-		m.eraseTouches(id, some[:min(left, len(some))])
-		if left -= len(some); left < 0 {
+		if left >= 0 {
+			left -= m.purgeBought(marketplace, from, left)
+		}
+		if left < 0 {
 			return from
 		}
 	}

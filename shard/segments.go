@@ -68,6 +68,10 @@ func (m *Machine) commitSegment(x *command.CommitSegment) command.SegmentResult 
 	if head.upload == x.Upload {
 		return head.result
 	}
+	dynamic := m.dynamicOf(x.Marketplace, x.Segment)
+	if dynamic != nil && x.Action != command.SegmentDrop {
+		return command.SegmentResult{Refusal: command.WrongState}
+	}
 	sent, why := m.stagedUsers(x)
 	if why != command.Done {
 		return command.SegmentResult{Refusal: why}
@@ -82,6 +86,9 @@ func (m *Machine) commitSegment(x *command.CommitSegment) command.SegmentResult 
 	if x.Action == command.SegmentDrop {
 		m.put(pieceKey(prefix, 0), nil)
 		m.feed.DeleteSegment(x.Marketplace, x.Segment)
+		if dynamic != nil {
+			m.feedDynamic(dynamic)
+		}
 	} else {
 		m.feed.PutSegment(x.Marketplace, x.Segment, after)
 	}
@@ -193,6 +200,9 @@ func (m *Machine) purgeStaged(hour uint32) {
 
 // SegmentSize returns the number of users of a segment, 0 when it does not exist.
 func (b Queries) SegmentSize(marketplace uint16, id string) int {
+	if size, dynamic := b.dynamicSize(segmentID{marketplace, id}); dynamic {
+		return size
+	}
 	stored, found := b.R.Get(pieceKey(prefixSegment(nil, marketplace, id), 0))
 	if !found {
 		return 0

@@ -113,6 +113,11 @@ type Machine struct {
 	linksMax       int // LinksMax; tests set a smaller one.
 	touchesPurged  int // touchesPurged; tests set a smaller one.
 
+	dynamic         map[segmentID]*dynamicSegment
+	dynamicUsersMax uint32 // dynamicUsersMax; tests set a smaller one.
+	marks           int    // Number of users who are marked for evaluation.
+	marksMax        int    // UserMarksMax; tests set a smaller one.
+
 	paced paced
 
 	clicks        clickRates
@@ -150,6 +155,7 @@ type tenant struct {
 	touchDays    uint32             // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
 	touchesFrom  uint32             // The first day that may have touches.
 	clickRules   *market.ClickRules // Nil when the marketplace has none.
+	watched      uint8              // The kinds of actions that mark their users, one bit for each.
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
 	noticeBytes  int  // Bytes of its stored notices.
@@ -189,7 +195,7 @@ func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{
 		group: group, meta: meta, feed: feed,
 		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, linksMax: LinksMax,
-		touchesPurged: touchesPurged,
+		touchesPurged: touchesPurged, dynamicUsersMax: dynamicUsersMax, marksMax: UserMarksMax,
 	}
 	m.reset()
 	return m
@@ -216,6 +222,7 @@ func (m *Machine) reset() {
 	m.cells = newCells()
 	m.days, m.touchCounts, m.openCredits = newDays(), newTouchCounts(), 0
 	m.unknown = make(map[unknownDay]unknowns)
+	m.dynamic, m.marks = make(map[segmentID]*dynamicSegment), 0
 	m.paced = paced{}
 	m.clicks, m.dirtyDelays = newClickRates(), nil
 	m.purchases, m.dirtyReturned = newPurchases(), nil

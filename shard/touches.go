@@ -61,6 +61,7 @@ func (m *Machine) rememberTouch(c *campaign, r *command.EventRecord) {
 	hash := m.add(m.key, m.value)
 	m.addToDay(dayID{tableTouch, of.day}, hash)
 	m.touchCounts.fresh = append(m.touchCounts.fresh, freshTouch{of, [touchKeyLen]byte(m.key), hash})
+	m.markAction(of.marketplace, of.user, of.kind)
 }
 
 // appendTouch appends the value of a touch. age is the time from the event to its commit.

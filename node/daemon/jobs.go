@@ -36,6 +36,7 @@ func (n *node) startJobs() {
 	}
 	money := &jobs.MoneyRecovery{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Now: time.Now, Log: n.log, Observe: func(all []jobs.TransitSummary) { n.transit.Store(&all) }}
 	notices := &jobs.NoticeMover{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log}
+	memberships := &jobs.SegmentEvaluation{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log}
 	crediting := &jobs.PurchaseCrediting{Store: n.store, Groups: n.dataGroups(), Leads: n.cluster.Leads, Log: n.log}
 	var others sync.WaitGroup
 	others.Go(func() { sweeper.Run(ctx) })
@@ -43,6 +44,7 @@ func (n *node) startJobs() {
 	others.Go(func() { money.Run(ctx) })
 	others.Go(func() { notices.Run(ctx) })
 	others.Go(func() { crediting.Run(ctx) })
+	others.Go(func() { memberships.Run(ctx) })
 	n.push("jobs", func(context.Context) error {
 		stop()
 		runner.Close()

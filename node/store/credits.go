@@ -94,7 +94,7 @@ func (s *Store) decideCredits(ctx context.Context, g ids.Group, open []shard.Ope
 	if len(decided.Decisions) == 0 {
 		return nil
 	}
-	return s.proposeCredits(ctx, g, command.AppendDecideCredits(nil, s.Now().UnixMilli(), &decided))
+	return s.proposeRepeatable(ctx, g, command.AppendDecideCredits(nil, s.Now().UnixMilli(), &decided))
 }
 
 // clockOfAll returns the time that the clocks of all groups have reached on this node.
@@ -247,15 +247,15 @@ func (s *Store) carryOutCredits(ctx context.Context, g ids.Group, open []shard.O
 		return 0, nil
 	}
 	for to, x := range byGroup { // In any order: they are independent.
-		if err := s.proposeCredits(ctx, to, command.AppendApplyCredits(nil, s.Now().UnixMilli(), x)); err != nil {
+		if err := s.proposeRepeatable(ctx, to, command.AppendApplyCredits(nil, s.Now().UnixMilli(), x)); err != nil {
 			return 0, err
 		}
 	}
-	return len(done.Purchases), s.proposeCredits(ctx, g, command.AppendCloseCredits(nil, s.Now().UnixMilli(), &done))
+	return len(done.Purchases), s.proposeRepeatable(ctx, g, command.AppendCloseCredits(nil, s.Now().UnixMilli(), &done))
 }
 
-// proposeCredits commits a command. It is no attempt, because its repeats change nothing.
-func (s *Store) proposeCredits(ctx context.Context, g ids.Group, cmd []byte) error {
+// proposeRepeatable commits a command. It is no attempt, because its repeats change nothing.
+func (s *Store) proposeRepeatable(ctx context.Context, g ids.Group, cmd []byte) error {
 	raw, _, err := s.Groups.ProposeAt(ctx, g, cmd)
 	if err != nil {
 		return fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)

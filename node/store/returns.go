@@ -40,9 +40,9 @@ func (s *Store) CarryOutReturns(ctx context.Context, g ids.Group) (closed int, e
 		return 0, nil
 	}
 	for to, x := range byGroup { // order: they are independent.
-		if err := s.proposeCredits(ctx, to, command.AppendApplyReturns(nil, s.Now().UnixMilli(), x)); err != nil {
+		if err := s.proposeRepeatable(ctx, to, command.AppendApplyReturns(nil, s.Now().UnixMilli(), x)); err != nil {
 			return 0, err
 		}
 	}
-	return len(done.Purchases), s.proposeCredits(ctx, g, command.AppendCloseReturns(nil, s.Now().UnixMilli(), &done))
+	return len(done.Purchases), s.proposeRepeatable(ctx, g, command.AppendCloseReturns(nil, s.Now().UnixMilli(), &done))
 }

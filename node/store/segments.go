@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Segment is the definition of a set of users. The users themselves are stored in the engine's segments.
+// Segment is the definition of a set of users. The users themselves are stored in the engine's segments (dynamicsegments.go).
 type Segment struct {
 	ID            ids.UUID
 	ExternalID    string // Chosen by the marketplace, and unique.
@@ -42,12 +42,17 @@ func (t Tenant) Segment(_ context.Context, externalID string) (Segment, error) {
 }
 
 // PutSegments stores segments, all or nothing, and fills in ids and times. A segment replaces the one with its external id. Its users
-// stay, unless it becomes dynamic. *Limit when the marketplace would have more than it may have.
+// stay, unless its definition changes. *Limit when the marketplace would have more than it may have.
 func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 	row := t.mintSorted(ctx, len(all))
+	if err := t.checkDynamic(all); err != nil {
+		return err
+	}
 	var cleared []string
+	ended := map[string]bool{} // Segments that were dynamic and are not any more.
 	err := t.retry(ctx, func() (records []command.Record, err error) {
 		cleared = nil
+		clear(ended)
 		for i := range all {
 			x := &all[i]
 			at, err := segments.find(t, keyOfName(x.ExternalID))
@@ -61,6 +66,7 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 				if x.Dynamic() && !at.item.Dynamic() {
 					cleared = append(cleared, x.ExternalID)
 				}
+				ended[x.ExternalID] = at.item.Dynamic() && !x.Dynamic()
 				continue
 			}
 			fresh := segments.newRecords(t, x)
@@ -73,6 +79,11 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 	for _, id := range cleared {
 		if err == nil {
 			err = t.clearSegment(ctx, id)
+		}
+	}
+	for i := range all {
+		if x := &all[i]; err == nil && (x.Dynamic() || ended[x.ExternalID]) {
+			err = t.defineSegment(ctx, x)
 		}
 	}
 	return err
@@ -150,6 +161,11 @@ func (t Tenant) DeleteSegment(ctx context.Context, externalID string) error {
 	}
 	if err := t.clearSegment(ctx, externalID); err != nil { // The users go first, so that a repeat after a failure still finds the segment.
 		return err
+	}
+	if at.item.Dynamic() {
+		if err := t.defineSegment(ctx, &Segment{ExternalID: externalID}); err != nil {
+			return err
+		}
 	}
 	return segments.remove(ctx, t, at.item.ID)
 }

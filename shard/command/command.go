@@ -52,6 +52,10 @@ const (
 	OpReverse           // Reverses charges of a campaign, or a part of them.
 	OpLinkUsers         // Says that touches of one user are credited with purchases of another.
 	OpForgetUser        // Erases what a group has stored of a user.
+	OpWatchUsers        // Says which actions mark their users for the evaluation of dynamic segments.
+	OpForgetMarks       // Deletes marks of users who were evaluated.
+	OpDefineSegment     // Makes a segment dynamic, or ends it.
+	OpDecideMembers     // Says which users belong to a dynamic segment.
 )
 
 // Events holds the events of one request that one group stores.

@@ -230,6 +230,12 @@ var (
 		}, ReadReverse),
 		example("link users", AppendLinkUsers, LinkUsers{1, 2, 3}, ReadLinkUsers),
 		example("forget user", AppendForgetUser, ForgetUser{1, 2, "s1"}, ReadForgetUser),
+		example("watch users", AppendWatchUsers, WatchUsers{1, 2, 6}, ReadWatchUsers),
+		example("forget marks", AppendForgetMarks, ForgetMarks{1, []UserMark{{2, 3}, {4, 5}}}, ReadForgetMarks),
+		example("define segment", AppendDefineSegment, DefineSegment{1, "s1", [16]byte{2}, false}, ReadDefineSegment),
+		example("decide members", AppendDecideMembers, DecideMembers{
+			1, "s1", 2, 3, []Membership{{4, true, 5}, {6, false, 0}}, Backfill{true, 7, 8, 9},
+		}, ReadDecideMembers),
 		example("notice", func(dst []byte, millis int64, x *noticed) []byte {
 			cmd := AppendPatchCampaign(dst, millis, &x.PatchCampaign)
 			return AppendAttempt(AppendNotice(cmd, &x.Notice), x.Attempt)

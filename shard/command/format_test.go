@@ -64,6 +64,10 @@ func TestFormat(t *testing.T) {
 		{OpReverse, reversals.name},
 		{OpLinkUsers, linkUsers.name},
 		{OpForgetUser, forgetUsers.name},
+		{OpWatchUsers, watchUsers.name},
+		{OpForgetMarks, forgetMarks.name},
+		{OpDefineSegment, defineSegments.name},
+		{OpDecideMembers, decideMembers.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}
@@ -84,6 +88,7 @@ func TestFormat(t *testing.T) {
 		rowsOf(openCredits), rowsOf(creditItems), rowsOf(credits),
 		rowsOf(purchases), rowsOf(soldItems), rowsOf(applyReturns), rowsOf(itemReturns), rowsOf(closeReturns), rowsOf(returnedPurchases),
 		rowsOf(reversals), rowsOf(reversalParts), rowsOf(linkUsers), rowsOf(forgetUsers),
+		rowsOf(watchUsers), rowsOf(forgetMarks), rowsOf(userMarks), rowsOf(defineSegments), rowsOf(decideMembers), rowsOf(memberships), rowsOf(backfills),
 	} {
 		write(&b)
 	}

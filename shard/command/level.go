@@ -48,6 +48,8 @@ const (
 	// LevelTargetReturn learns the purchases after clicks from what is credited, and sums what campaigns with a target return
 	// have paid and sold, by which they are steered.
 	LevelTargetReturn
+	// LevelDynamicSegments evaluates who belongs to dynamic segments (dynamic.go).
+	LevelDynamicSegments
 	// LevelInvalidTraffic lets a marketplace have rules by which clicks are invalid (market.ClickRules).
 	LevelInvalidTraffic
 )
@@ -71,6 +73,8 @@ var introduced = [...]Level{
 	OpDecideCredits: LevelAttribution, OpApplyCredits: LevelAttribution, OpCloseCredits: LevelAttribution,
 	OpApplyReturns: LevelReturns, OpCloseReturns: LevelReturns, OpReverse: LevelReturns,
 	OpLinkUsers: LevelUsers, OpForgetUser: LevelUsers,
+	OpWatchUsers: LevelDynamicSegments, OpForgetMarks: LevelDynamicSegments, OpDefineSegment: LevelDynamicSegments,
+	OpDecideMembers: LevelDynamicSegments,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

@@ -183,6 +183,18 @@ func randomOf[T any](random *rand.Rand) T {
 		}
 	case *Reverse:
 		validReverse(x)
+	case *WatchUsers:
+		x.Was, x.Kinds = x.Was%8, x.Kinds%8
+	case *ForgetMarks:
+		for i := range x.Marks {
+			x.Marks[i].Millis &= math.MaxInt64
+		}
+	case *DecideMembers:
+		x.AsOfMillis &= math.MaxInt64
+		for i := range x.Members {
+			m := &x.Members[i]
+			m.User, m.ChangesMillis = uint64(i), m.ChangesMillis&math.MaxInt64
+		}
 	case *Bootstrap:
 		validRecords(x.Keys)
 		x.Marketplace.LearnedQualityMilli, x.Marketplace.TrafficDates, x.Marketplace.Attribution = 0, nil, 0

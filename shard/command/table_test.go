@@ -47,6 +47,11 @@ var roundTrips = map[string]func(t *testing.T, random *rand.Rand){
 	},
 	"link users":  roundTrip(AppendLinkUsers, ReadLinkUsers),
 	"forget user": roundTrip(AppendForgetUser, ReadForgetUser),
+
+	"watch users":    roundTrip(AppendWatchUsers, ReadWatchUsers),
+	"forget marks":   roundTrip(AppendForgetMarks, ReadForgetMarks),
+	"define segment": roundTrip(AppendDefineSegment, ReadDefineSegment),
+	"decide members": roundTrip(AppendDecideMembers, ReadDecideMembers),
 	"open credit": func(t *testing.T, random *rand.Rand) {
 		o := randomOf[OpenCredit](random)
 		d := NewDecoder(AppendOpenCredit(nil, &o))

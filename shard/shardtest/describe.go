@@ -48,6 +48,10 @@ var readers = map[command.Op]struct {
 	command.OpReverse:        {"reverse", reader(command.ReadReverse)},
 	command.OpLinkUsers:      {"link users", reader(command.ReadLinkUsers)},
 	command.OpForgetUser:     {"forget user", reader(command.ReadForgetUser)},
+	command.OpWatchUsers:     {"watch users", reader(command.ReadWatchUsers)},
+	command.OpForgetMarks:    {"forget marks", reader(command.ReadForgetMarks)},
+	command.OpDefineSegment:  {"define segment", reader(command.ReadDefineSegment)},
+	command.OpDecideMembers:  {"decide members", reader(command.ReadDecideMembers)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {

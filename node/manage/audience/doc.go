@@ -3,9 +3,8 @@
 //
 // # Segments
 //
-// The definition of a segment is a record. Its users are uploaded and stored in the engine as sorted keyed hashes, so
-// no id of a user is stored. Dynamic segments are stored and answered as they are defined, but this build does not
-// evaluate behaviors, so they have no users.
+// The definition of a segment is a record. Its users are stored in the engine as sorted keyed hashes, so no id of a user
+// is stored. Those of a static segment are uploaded, those of a dynamic one follow from what they do (shard/behavior).
 //
 // # Offsite
 //

@@ -43,27 +43,27 @@ type SegmentDefinition struct {
 
 // SegmentConfig says where the users of a segment come from.
 type SegmentConfig struct {
-	Type       string          `json:"type" enum:"static,dynamic" doc:"Static: users are uploaded. Dynamic: users follow from a definition, which is stored but not evaluated, so the segment is empty."`
+	Type       string          `json:"type" enum:"static,dynamic" doc:"Static: users are uploaded. Dynamic: users join and leave by what they do."`
 	Definition *SegmentDynamic `json:"definition,omitempty" doc:"Required for a dynamic segment, and only there."`
 }
 
 // SegmentDynamic defines who belongs to a segment by what they did.
 type SegmentDynamic struct {
-	Behaviors []SegmentBehavior `json:"behaviors" minItems:"1" maxItems:"5"`
+	Behaviors []SegmentBehavior `json:"behaviors" minItems:"1" maxItems:"5" doc:"Combined from left to right. Users without any action in 30 days do not belong."`
 }
 
 // SegmentBehavior is a condition on what users did in a span of time.
 type SegmentBehavior struct {
-	Logic      string             `json:"logic" enum:"and,or" doc:"How it is combined with the one before."`
-	ActionType string             `json:"action_type" enum:"impressions,clicks,purchases"`
+	Logic      string             `json:"logic" enum:"and,or" doc:"How it is combined with the result of those before."`
+	ActionType string             `json:"action_type" enum:"impressions,clicks,purchases" doc:"Impressions and clicks are those of ads."`
 	TimeWindow SegmentWindow      `json:"time_window"`
 	Frequency  SegmentFrequency   `json:"frequency"`
-	Parameters []SegmentParameter `json:"parameters" maxItems:"20"`
+	Parameters []SegmentParameter `json:"parameters" maxItems:"20" doc:"All of them have to be satisfied, of a purchase by one and the same item."`
 }
 
 // SegmentWindow is a span of time that ends now.
 type SegmentWindow struct {
-	Value int `json:"value" minimum:"1" maximum:"30" doc:"Days."`
+	Value int `json:"value" minimum:"1" maximum:"30" doc:"Days of 24 hours."`
 }
 
 // SegmentFrequency is a condition on how often they did it.
@@ -85,6 +85,7 @@ type Segment struct {
 	Description string        `json:"description"`
 	Config      SegmentConfig `json:"config"`
 	Size        int           `json:"size" doc:"Users in the segment."`
+	Evaluated   *int          `json:"evaluated,omitempty" doc:"Of a dynamic segment: percent of its former users evaluated."`
 	CreatedAt   resource.Time `json:"createdAt"`
 	UpdatedAt   resource.Time `json:"updatedAt"`
 }
@@ -173,6 +174,10 @@ func answers(ctx context.Context, all []store.Segment) ([]Segment, int, error) {
 	if err != nil {
 		return nil, 0, resource.ErrorOf(err)
 	}
+	progress, err := st.SegmentProgress(ctx)
+	if err != nil {
+		return nil, 0, resource.ErrorOf(err)
+	}
 	answered := make([]Segment, len(all))
 	for i := range all {
 		x := &all[i]
@@ -183,6 +188,9 @@ func answers(ctx context.Context, all []store.Segment) ([]Segment, int, error) {
 		answered[i] = Segment{
 			ID: x.ExternalID, Name: x.Name, Description: x.Description, Config: configOf(x), Size: size,
 			CreatedAt: resource.Time(x.CreatedMillis), UpdatedAt: resource.Time(x.UpdatedMillis),
+		}
+		if x.Dynamic() {
+			answered[i].Evaluated = new(progress[x.ExternalID])
 		}
 	}
 	return answered, total, nil

@@ -193,7 +193,7 @@ export interface Schemas {
   "segment.List": { "hasMore": boolean; "nextPage"?: string; "segments": (Schemas["segment.Segment"])[]; "total": number };
   "segment.Parameter": { "entity_list": (string)[]; "entity_type": "vendor" | "product" | "category" };
   "segment.Result": { "action": "add" | "remove" | "replace"; "added": number; "received": number; "rejected": number; "removed": number; "segmentId": string; "size": number };
-  "segment.Segment": { "config": Schemas["segment.Config"]; "createdAt": string; "description": string; "id": string; "name": string; "size": number; "updatedAt": string };
+  "segment.Segment": { "config": Schemas["segment.Config"]; "createdAt": string; "description": string; "evaluated"?: number; "id": string; "name": string; "size": number; "updatedAt": string };
   "segment.Stored": { "segments": (Schemas["segment.Segment"])[]; "total": number };
   "segment.Window": { "value": number };
   "serving.Candidate": { "against"?: Schemas["serving.Rival"]; "bid": number; "bidId"?: string; "campaignId"?: string; "ceiling"?: number; "chargeType": "CPC" | "CPM" | "CPA"; "clickRate": number; "competing": number; "demandBid"?: number; "demandSource"?: string; "draw": number; "hold"?: number; "id": string; "learnedQuality": number; "needed"?: number; "outcome": "won" | "lost"; "pacing": number; "pending"?: number; "price"?: number; "quality": number; "rank"?: number; "reason"?: string; "remaining"?: number; "reserve": number; "resolvedBidId"?: string; "score": number; "shaded": number; "type": "product" | "vendor" | "brand" | "url"; "variationID"?: string; "vendorId"?: string; "wallet"?: number; "walletHold"?: number; "worth": number };
