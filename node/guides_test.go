@@ -174,8 +174,10 @@ func (r *guideRun) shell(script string) map[int]string {
 	var out, errs bytes.Buffer
 	command := exec.CommandContext(ctx, "bash", "-c", script)
 	command.Dir, command.Stdout, command.Stderr = r.dir, &out, &errs
-	command.Env = []string{"PATH=" + filepath.Join(filepath.Dir(r.dir), "bin") + ":" + os.Getenv("PATH"),
-		"GAVEL_MANAGE=http://" + r.replaced("127.0.0.1:8081"), "GAVEL_DRAIN_DELAY=0s"}
+	command.Env = []string{
+		"PATH=" + filepath.Join(filepath.Dir(r.dir), "bin") + ":" + os.Getenv("PATH"),
+		"GAVEL_MANAGE=http://" + r.replaced("127.0.0.1:8081"), "GAVEL_DRAIN_DELAY=0s",
+	}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "GAVEL_") && !strings.HasPrefix(v, "PATH=") {
 			command.Env = append(command.Env, v)

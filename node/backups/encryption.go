@@ -22,8 +22,8 @@ var (
 const (
 	// encryptedMagic begins every file that age writes, as the magic of raftstore/backup begins every plain backup.
 	encryptedMagic = "age-encryption.org/v1\n"
-	keyFileMax     = 64 << 10 // BOUND: of a file of keys; a line has about 75 bytes.
-	recipientsMax  = 64       // BOUND: each takes about 100 bytes in every backup.
+	keyFileMax     = 64 << 10          // BOUND: of a file of keys; a line has about 75 bytes.
+	recipientsMax  = 64                // BOUND: each takes about 100 bytes in every backup.
 	secretKeyBegin = "AGE-SECRET-KEY-" //nolint:gosec // What every such key begins with is no secret.
 )
 

@@ -98,7 +98,7 @@ func TestFaults(t *testing.T) {
 		{"default: a", "default: b", "default: want the name of a cell"},
 		{"default: a", "default: a\ncertificate: 'x y.pem'", "certificate: want an absolute path"},
 		{"default: a", "default: a\ncertificate: '/etc/../x'", "certificate: want an absolute path"},
-		{"default: a", "defualt: a", `unknown field "defualt"`},
+		{"default: a", "fallback: a", `unknown field "fallback"`},
 		{"name: a", "name: 'a b'", "cells[0].name: want a lower-case letter"},
 		{"a.example", "'a.example;'", "cells[0].hosts[0]: want a host name"},
 		{"a.example", `"a.example\nserver x"`, "cells[0].hosts[0]: want a host name"},
