@@ -32,7 +32,7 @@ type fake struct {
 	strange   bool // Auctions answer with a winner nobody asked for.
 	delay     time.Duration
 
-	changes int // Of the campaign.
+	changes int                      // Of the campaign.
 	metrics func(reading int) string // The metrics at each reading, counted from 1.
 	read    int
 }

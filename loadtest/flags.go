@@ -35,8 +35,8 @@ type config struct {
 	fill, check, json     bool
 	bare                  bool
 	changes               driver.Plan // Changes of budgets beside the scenario.
-	page                  string   // The file of the report as a page; empty: none is written.
-	observed              []string // Base URLs of the nodes whose metrics the page shows.
+	page                  string      // The file of the report as a page; empty: none is written.
+	observed              []string    // Base URLs of the nodes whose metrics the page shows.
 	auctions, ids, slots  int
 	events, tokens        int
 	timeout               time.Duration

@@ -21,7 +21,7 @@ type Plan struct {
 	rate     float64 // Requests a second at the start.
 	to       float64 // Ramp: requests a second at the end.
 	duration time.Duration
-	size     int64 // Burst: requests that are due together.
+	size     int64  // Burst: requests that are due together.
 	parts    []part // Course: straight lines one after the other.
 }
 

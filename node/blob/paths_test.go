@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/blob/buckettest"
 )
 
 // TestPaths checks a directory and a bucket against the same contract.
@@ -22,9 +23,9 @@ func TestPaths(t *testing.T) {
 		}
 	})
 	t.Run("s3", func(t *testing.T) {
-		bucket := newBucket(t, "files")
-		paths(t, bucket.open(t, "exports/"))
-		if _, found := bucket.objects()["exports/a/hour=01/x.json"]; !found {
+		bucket := buckettest.New(t, "files")
+		paths(t, openS3(t, bucket, "files", "exports/"))
+		if _, found := bucket.Objects()["exports/a/hour=01/x.json"]; !found {
 			t.Error("the bucket lacks the object")
 		}
 	})

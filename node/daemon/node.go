@@ -62,7 +62,7 @@ type node struct {
 	exporter     *export.Exporter // nil when nothing is exported.
 	core         *serving.Core
 	access       *serving.AccessLog
-	tracer       *tracing.Tracer // nil without a collector.
+	tracer       *tracing.Tracer   // nil without a collector.
 	background   *limits.Scheduler // Runs reports, explanations and forecasts.
 	auctions     deadlineListener
 	manage       deadlineListener
