@@ -19,9 +19,9 @@ const (
 	heapStep         = 4 << 20     // A smaller change of the heap's limit is not worth its cost.
 )
 
-// memoryKeeper keeps the process below memory.limit while it runs (limits.Shares.Hold), and its memory in huge pages as long as
+// memorySupervisor keeps the process below memory.limit while it runs (limits.Shares.Hold), and its memory in huge pages as long as
 // they fit. It belongs to one goroutine.
-type memoryKeeper struct {
+type memorySupervisor struct {
 	memory int64
 	shares limits.Shares
 	chosen bool // GOMEMLIMIT is set, so that the heap's limit is the operator's.
@@ -38,8 +38,8 @@ type memoryKeeper struct {
 	forbidden bool // Huge pages are not used any more: what is mapped never becomes less.
 }
 
-func (n *node) newMemoryKeeper() *memoryKeeper {
-	return &memoryKeeper{
+func (n *node) newMemorySupervisor() *memorySupervisor {
+	return &memorySupervisor{
 		memory: n.resources.memory, shares: n.resources.shares, chosen: n.resources.heapChosen, log: n.log,
 		read: limits.ReadMemoryUse, setHeap: debug.SetMemoryLimit, live: heapObjects,
 		collapse: limits.CollapseHugePages, advise: limits.AdviseHugePages, forbid: limits.ForbidHugePages,
@@ -50,7 +50,7 @@ func (n *node) newMemoryKeeper() *memoryKeeper {
 // keepMemory moves the mapped memory into huge pages before the listeners open, because auctions would wait for the
 // move, and starts the goroutine that measures the memory.
 func (n *node) keepMemory() {
-	k := n.newMemoryKeeper()
+	k := n.newMemorySupervisor()
 	k.tick()
 	done := make(chan struct{})
 	n.push("memory", func(context.Context) error { close(done); return nil })
@@ -69,7 +69,7 @@ func (n *node) keepMemory() {
 }
 
 // tick measures once. Where the system does not tell what is resident, only huge pages are advised.
-func (k *memoryKeeper) tick() {
+func (k *memorySupervisor) tick() {
 	huge := !k.forbidden
 	if u, err := k.read(); err == nil {
 		var heap int64
@@ -90,7 +90,7 @@ func (k *memoryKeeper) tick() {
 }
 
 // askForPages repeats the advice. The first time that the heap is large enough it moves existing memory, too.
-func (k *memoryKeeper) askForPages() {
+func (k *memorySupervisor) askForPages() {
 	ask := k.advise
 	switch {
 	case k.forbidden:

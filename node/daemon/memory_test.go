@@ -10,15 +10,15 @@ import (
 	"github.com/gavel-ads/gavel/node/limits"
 )
 
-// keeperWith returns a keeper of a process with a limit of 1 GiB that has one memory use after the other, and what it did.
-func keeperWith(t *testing.T, log *output, uses ...limits.MemoryUse) (k *memoryKeeper, done *[]string, heaps *[]int64) {
+// supervisorWith returns a supervisor of a process with a limit of 1 GiB that has one memory use after the other, and what it did.
+func supervisorWith(t *testing.T, log *output, uses ...limits.MemoryUse) (k *memorySupervisor, done *[]string, heaps *[]int64) {
 	t.Helper()
 	done, heaps = new([]string), new([]int64)
 	pages := func(name string) func() (limits.HugePageStats, error) {
 		return func() (limits.HugePageStats, error) { *done = append(*done, name); return limits.HugePageStats{}, nil }
 	}
 	shares := limits.Derive(limits.Machine{Files: 1_024, Memory: 1 << 30}, limits.Settings{})
-	k = &memoryKeeper{
+	k = &memorySupervisor{
 		memory: 1 << 30, shares: shares, heap: shares.Heap, log: slog.New(slog.NewJSONHandler(log, nil)),
 		read: func() (limits.MemoryUse, error) {
 			if len(uses) == 0 {
@@ -38,7 +38,7 @@ const mib = 1 << 20
 
 // A process that fits has its memory moved into huge pages once, and the advice repeated every minute.
 func TestHugePagesOfAProcessThatFits(t *testing.T) {
-	k, done, heaps := keeperWith(t, &output{}, limits.MemoryUse{Resident: 300 * mib, Shared: 30 * mib, Mapped: 280 * mib})
+	k, done, heaps := supervisorWith(t, &output{}, limits.MemoryUse{Resident: 300 * mib, Shared: 30 * mib, Mapped: 280 * mib})
 	for range 2*hugePagesTicks + 1 {
 		k.tick()
 	}
@@ -54,7 +54,7 @@ func TestHugePagesOfAProcessThatFits(t *testing.T) {
 // heap gets less by what is resident although the runtime has given it back.
 func TestMemoryOfAProcessAtItsLimit(t *testing.T) {
 	log := &output{}
-	k, done, heaps := keeperWith(t, log,
+	k, done, heaps := supervisorWith(t, log,
 		limits.MemoryUse{Resident: 800 * mib, Shared: 40 * mib, Mapped: 800 * mib, Released: 40 * mib},
 		limits.MemoryUse{Resident: 990 * mib, Shared: 40 * mib, Mapped: 1_100 * mib, Released: 200 * mib},
 		limits.MemoryUse{Resident: 991 * mib, Shared: 40 * mib, Mapped: 1_100 * mib, Released: 200 * mib}, // One more is no reason.
@@ -76,13 +76,13 @@ func TestMemoryOfAProcessAtItsLimit(t *testing.T) {
 
 // A limit that the operator set by GOMEMLIMIT is left alone, and a system that does not tell what is resident gets advice only.
 func TestMemoryThatIsNotKept(t *testing.T) {
-	k, _, heaps := keeperWith(t, &output{}, limits.MemoryUse{Resident: 990 * mib, Mapped: 1_100 * mib, Released: 300 * mib})
+	k, _, heaps := supervisorWith(t, &output{}, limits.MemoryUse{Resident: 990 * mib, Mapped: 1_100 * mib, Released: 300 * mib})
 	k.chosen = true
 	k.tick()
 	if len(*heaps) != 0 {
 		t.Errorf("the operator's limit became %d", *heaps)
 	}
-	k, done, heaps := keeperWith(t, &output{})
+	k, done, heaps := supervisorWith(t, &output{})
 	k.tick()
 	if len(*heaps) != 0 || !slices.Equal(*done, []string{"collapse"}) {
 		t.Errorf("limits %d, pages %q", *heaps, *done)
