@@ -24,10 +24,10 @@ const (
 // after it was used: for as long as it was used, or, on a busy node, for so long that all turns together use only a share of
 // the CPUs. The rest is owed by the turn and not by the request, so that no way of dividing work into requests avoids it.
 //
-// Requests that continue come before those that begin: what they still have to do is little, and they hold memory. In each of
-// the two the marketplace that has used the least CPU time lately is next (the least attained service of Kleinrock's
-// processor sharing), and within a marketplace the request that has waited longest. So a marketplace with a hundred requests
-// does not delay the single request of another one.
+// The marketplace that has used the least CPU time lately is next (the least attained service of Kleinrock's processor
+// sharing). Within a marketplace requests that continue come before those that begin, because what they still have to do is
+// little and they hold memory, and else the one that has waited longest. So a marketplace with a hundred requests does not
+// delay the single request of another one, neither when it begins nor when it continues.
 type turns struct {
 	cpus  int
 	share float64 // Of the CPUs, for all turns of a busy node.
@@ -178,12 +178,10 @@ func (t *turns) free() {
 
 // next returns the marketplace whose request gets a turn. LOCKS: mu is held, and a request waits.
 func (t *turns) next() uint16 {
-	best, least, continues := uint16(0), math.Inf(1), false
+	best, least := uint16(0), math.Inf(1)
 	for _, m := range t.waiting {
-		d := t.marketplaces[m]
-		c := len(d.continued) > 0
-		if used := t.attained(d); c && !continues || c == continues && used < least {
-			best, least, continues = m, used, c
+		if used := t.attained(t.marketplaces[m]); used < least {
+			best, least = m, used
 		}
 	}
 	return best

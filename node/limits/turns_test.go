@@ -85,29 +85,65 @@ func TestTurnsGoToTheLeastUse(t *testing.T) {
 	})
 }
 
-// TestContinuedRequestsComeFirst checks that a request that has waited for a commit gets the next turn, also if its marketplace
-// has computed more than that of a request that begins.
+// TestContinuedRequestsComeFirst checks that a request that has waited for a commit gets a turn before others of its marketplace
+// begin.
 func TestContinuedRequestsComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
-		turn := f.NewTurn(1)
-		ctx := WithTurn(t.Context(), turn)
-		if err := turn.Take(ctx); err != nil {
-			t.Fatal(err)
+		resume := f.waitForACommit(t, 1)
+		for _, name := range []string{"b", "c"} {
+			go f.ask(t.Context(), 1, name, time.Millisecond)
+			synctest.Wait()
 		}
-		time.Sleep(time.Second)
-		resume := Waiting(ctx)
-		go f.ask(t.Context(), 2, "b", time.Millisecond)
-		synctest.Wait()
-		go f.ask(t.Context(), 3, "c", time.Millisecond)
-		synctest.Wait()
-		resume()
-		f.note("a")
-		turn.Give()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		resume("a")
 		if got, want := strings.Join(f.order, " "), "b a c"; got != want {
 			t.Errorf("turns of %s, want %s", got, want)
+		}
+	})
+}
+
+// waitForACommit begins a request of a marketplace that computes for a second and then waits for a commit. The result lets it
+// continue, and waits until nobody asks any more.
+func (f *fixture) waitForACommit(t *testing.T, marketplace uint16) (resume func(name string)) {
+	t.Helper()
+	turn := f.NewTurn(marketplace)
+	ctx := WithTurn(t.Context(), turn)
+	if err := turn.Take(ctx); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	committed := Waiting(ctx)
+	return func(name string) {
+		committed()
+		f.note(name)
+		time.Sleep(time.Millisecond)
+		turn.Give()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+	}
+}
+
+// TestContinuedRequestsLetOthersBegin checks that many requests that continue do not delay one that begins, when its marketplace
+// has computed less: as long as one of them continues, it would not begin.
+func TestContinuedRequestsLetOthersBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		const many = 50
+		var all []func(string)
+		for range many {
+			all = append(all, f.waitForACommit(t, 1))
+		}
+		go f.ask(t.Context(), 3, "long", time.Second)
+		synctest.Wait()
+		for _, resume := range all {
+			go resume("a")
+		}
+		synctest.Wait()
+		go f.ask(t.Context(), 2, "honest", time.Millisecond)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if len(f.order) != many+2 || f.order[0] != "long" || f.order[1] != "honest" {
+			t.Errorf("turns of %s, want the honest one first after the long one", strings.Join(f.order, " "))
 		}
 	})
 }
