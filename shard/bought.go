@@ -3,6 +3,7 @@ package shard
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
@@ -95,7 +96,7 @@ func (b Queries) UsersOn(marketplace uint16, day uint32, after uint64, limit int
 		next, found := uint64(0), false
 		for _, table := range [...]byte{tableTouch, tableBought} {
 			of := appendU16(appendU32([]byte{table}, day), marketplace)
-			b.R.Scan(appendU64(of[:len(of):len(of)], after+1), prefixEnd(of), func(key, _ []byte) bool {
+			b.R.Scan(appendU64(slices.Clip(of), after+1), prefixEnd(of), func(key, _ []byte) bool {
 				if user := binary.BigEndian.Uint64(key[7:]); !found || user < next {
 					next, found = user, true
 				}

@@ -60,14 +60,14 @@ func (b Queries) nextCampaignCell(at []byte) (campaign ids.UUID, cell uint32, fo
 }
 
 // FirstCampaignCell returns the oldest cell in which any campaign has counters. It reads one record of each campaign.
-func (b Queries) FirstCampaignCell() (first uint32, any bool) {
+func (b Queries) FirstCampaignCell() (first uint32, some bool) {
 	for at := []byte{tableCampaignCell}; ; {
 		id, cell, found := b.nextCampaignCell(at)
 		if !found {
-			return first, any
+			return first, some
 		}
-		if !any || cell < first {
-			first, any = cell, true
+		if !some || cell < first {
+			first, some = cell, true
 		}
 		at = prefixEnd(append([]byte{tableCampaignCell}, id[:]...))
 	}

@@ -65,7 +65,7 @@ func TestExportOfAMarket(t *testing.T) {
 	report := checkedDirectory(t, dir)
 	for _, c := range report.Campaigns {
 		if c.Spent != 0 {
-			want[c.ID] = int64(c.Spent)
+			want[c.ID] = c.Spent
 		}
 	}
 	for _, dataset := range []string{"journal", "rollups"} {

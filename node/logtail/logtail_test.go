@@ -95,6 +95,7 @@ func TestTheTailIsBounded(t *testing.T) {
 		t.Errorf("%d are kept and %d missed", len(all), missed)
 	}
 	long := strings.Repeat("ä", 10_000)
+	//nolint:sloglint // The message is what is tested.
 	log.Info(long, slog.String("a", long), slog.String("b", long), slog.String("c", long), slog.String("d", long), slog.String("e", "e"))
 	all, _, _ = tail.Since(newest, Filter{})
 	size := len(all[0].Message)

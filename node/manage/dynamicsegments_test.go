@@ -32,8 +32,10 @@ func newClickers(t *testing.T) *clickers {
 	for _, x := range [][3]string{
 		{"PUT", catalogs + "/products", `{"products":[{"id":"q","name":"Q","vendors":["v"],"categories":[]}]}`},
 		{"POST", "/public/v1/billing-service/vendors/v/balance", `{"balance":5000}`},
-		{"PUT", "/public/v1/segment-service/segments",
-			`{"segments":[{"id":"clickers","name":"C","config":{"type":"dynamic","definition":{"behaviors":` + behaviors + `}}}]}`},
+		{
+			"PUT", "/public/v1/segment-service/segments",
+			`{"segments":[{"id":"clickers","name":"C","config":{"type":"dynamic","definition":{"behaviors":` + behaviors + `}}}]}`,
+		},
 		{"POST", "/public/v1/campaign-service/campaigns?vendor_id=v", fmt.Sprintf(campaign, "for all", "p", "")},
 		{"POST", "/public/v1/campaign-service/campaigns?vendor_id=v", fmt.Sprintf(campaign, "for clickers", "q", filter)},
 	} {

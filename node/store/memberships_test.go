@@ -104,10 +104,12 @@ func (w *audience) evaluate() { w.evaluateOf(w.tenant) }
 func (w *audience) evaluateOf(of store.Tenant) {
 	w.t.Helper()
 	for range 3 { // The first round may only make the groups watch.
-		for more, err := true, error(nil); more; {
-			if more, err = of.EvaluateSegments(w.t.Context()); err != nil {
+		for more := true; more; {
+			again, err := of.EvaluateSegments(w.t.Context())
+			if err != nil {
 				w.t.Fatal(err)
 			}
+			more = again
 		}
 	}
 }

@@ -111,7 +111,8 @@ func TestParameters(t *testing.T) {
 		{"the second item", []behavior.Parameter{product}, bought(behavior.Entity{Product: "p2"}, behavior.Entity{Product: "p1"}), true},
 		{"a category", []behavior.Parameter{category}, bought(behavior.Entity{Categories: []string{"all", "shoes"}}), true},
 		{
-			"two items with one half each", []behavior.Parameter{vendor, product},
+			"two items with one half each",
+			[]behavior.Parameter{vendor, product},
 			bought(behavior.Entity{Product: "p1", Vendors: []string{"v3"}}, behavior.Entity{Product: "p2", Vendors: []string{"v1"}}), false,
 		},
 		{"one item with both", []behavior.Parameter{vendor, product}, bought(behavior.Entity{Product: "p1", Vendors: []string{"v1"}}), true},
@@ -186,11 +187,12 @@ func counted(d *behavior.Definition, actions []behavior.Action, at int64) (resul
 	for i, b := range d.Behaviors {
 		n, of := within(b.ActionType, b.TimeWindow.Value), b.Frequency.Value
 		holds := map[string]bool{"gt": n > of, "gte": n >= of, "lt": n < of, "lte": n <= of, "eq": n == of}[b.Frequency.Operator]
-		if i == 0 {
+		switch {
+		case i == 0:
 			result = holds
-		} else if b.Logic == "or" {
+		case b.Logic == "or":
 			result = result || holds
-		} else {
+		default:
 			result = result && holds
 		}
 	}

@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/money"
@@ -38,7 +39,7 @@ func TestInvalidClicksAreStoredLast(t *testing.T) {
 		t.Errorf("%d invalid clicks, %d others", got, c.Clicks)
 	}
 	after := c.AppendTo(nil)
-	if want := append(before, 4, 0, 6); string(after) != string(want) {
+	if want := slices.Concat(before, []byte{4, 0, 6}); string(after) != string(want) {
 		t.Errorf("stored as %x, want %x", after, want)
 	}
 	c.Invalid[ByUserDay] = -1
