@@ -39,7 +39,11 @@ func (r *runner) startBeside(ctx context.Context, cfg *config, operator *shop.Cl
 		}
 		b.bare = server
 		r.beside = append(r.beside, func(ctx context.Context, start time.Time) {
-			b.failed = askBareServer(ctx, server, start, cfg, r.timeline)
+			recorded := &recorder{to: r.timeline}
+			defer recorded.flush()
+			b.failed = server.Ask(ctx, start, cfg.plan.Duration(), cfg.timeout, func(due, latency time.Duration) {
+				recorded.record(kindBare, due, latency)
+			})
 		})
 	}
 	if cfg.page != "" {
@@ -72,34 +76,6 @@ func (b *beside) faults() (all []string) {
 		all = append(all, "the metrics were not read until the end: "+b.watcher.failed.Error())
 	}
 	return all
-}
-
-// bareEvery is the time between two requests to the bare server.
-const bareEvery = 5 * time.Millisecond
-
-// askBareServer sends requests to the bare server until the workers have ended. Latencies count from the instant at which a
-// request is due, as those of the node do.
-func askBareServer(ctx context.Context, server *driver.BareServer, start time.Time, cfg *config, to *timeline) error {
-	c, err := driver.NewConn(server.URL(), "none", cfg.timeout)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	recorded := &recorder{to: to}
-	defer recorded.flush()
-	body := []byte(`{"auctions":[{"type":"listings","slots":4,"products":{"ids":["p1"]}}]}`)
-	for i := range int64(cfg.plan.Duration() / bareEvery) {
-		due := time.Duration(i) * bareEvery
-		time.Sleep(time.Until(start.Add(due)))
-		if ctx.Err() != nil {
-			return nil
-		}
-		if _, _, err := c.Post("/", body); err != nil {
-			return err
-		}
-		recorded.record(kindBare, due, time.Since(start)-due)
-	}
-	return nil
 }
 
 func isTerminal(w io.Writer) bool {

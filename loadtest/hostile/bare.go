@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/gavel-ads/gavel/loadtest/driver"
@@ -25,30 +24,11 @@ func newBare(windows int) (*bare, error) {
 	return &bare{server, make([]driver.Histogram, windows)}, nil
 }
 
-// bareEvery is the time between two requests to the bare server.
-const bareEvery = 5 * time.Millisecond
-
-// run sends one request every bareEvery until the last window ends. Latencies count from the intended time like the storefront's.
+// run asks the server until the last window ends.
 func (b *bare) run(ctx context.Context, start time.Time, windows []window) error {
-	c, err := driver.NewConn(b.server.URL(), "none", answerMax)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	body := []byte(`{"auctions":[{"type":"listings","slots":4,"products":{"ids":["p1"]}}]}`)
-	for i := range int64(windows[len(windows)-1].End / bareEvery) {
-		due := time.Duration(i) * bareEvery
-		intended := start.Add(due)
-		time.Sleep(time.Until(intended))
-		if ctx.Err() != nil {
-			return nil
-		}
-		if _, _, err := c.Post("/", body); err != nil {
-			return errors.Join(errors.New("the bare server does not answer"), err)
-		}
+	return b.server.Ask(ctx, start, windows[len(windows)-1].End, answerMax, func(due, latency time.Duration) {
 		if at := windowAt(windows, due); due >= windows[at].Counted {
-			b.latency[at].Record(time.Since(intended))
+			b.latency[at].Record(latency)
 		}
-	}
-	return nil
+	})
 }

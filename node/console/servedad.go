@@ -28,7 +28,7 @@ type ServedAd struct {
 	Rank       int       `json:"rank"`
 	Price      string    `json:"price"`
 	PaidBy     string    `json:"paidBy"` // impression, click or purchase.
-	Open       bool      `json:"open"`   // It was not reported yet, and would be charged.
+	Open       bool      `json:"open"`   // No valid one was reported yet, and it would be charged.
 	// Charge is absent until the interaction that pays was reported in time, and when the decision is so old that it was dropped.
 	Charge       *AdCharge       `json:"charge,omitempty"`
 	UserKnown    bool            `json:"userKnown"` // If false, interactions are not listed.

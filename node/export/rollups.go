@@ -35,6 +35,7 @@ type RollupRow struct {
 	ViewedAmount       int64  `json:"viewed_amount_micros" parquet:"viewed_amount_micros" doc:"Their price."`
 	ChargedPurchases   int64  `json:"charged_purchases" parquet:"charged_purchases" doc:"Credited items that were charged."`
 	SpentPurchases     int64  `json:"spent_purchases_micros" parquet:"spent_purchases_micros" doc:"What they were charged, less reversals."`
+	InvalidClicks      int64  `json:"invalid_clicks" parquet:"invalid_clicks" doc:"Clicks that rules of the marketplace found invalid; clicks does not contain them."`
 }
 
 func (r RollupRow) sums(add func(string, int64)) {
@@ -54,6 +55,6 @@ func rollupRow(g ids.Group, c *store.ExportedCell) RollupRow {
 		Attributed: c.Attributed.Count, AttributedQuantity: c.Attributed.Quantity, AttributedAmount: int64(c.Attributed.Amount),
 		Halo: c.Halo.Count, HaloQuantity: c.Halo.Quantity, HaloAmount: int64(c.Halo.Amount),
 		Viewed: c.Viewed.Count, ViewedQuantity: c.Viewed.Quantity, ViewedAmount: int64(c.Viewed.Amount),
-		ChargedPurchases: c.ChargedPurchases, SpentPurchases: int64(c.SpentPurchases),
+		ChargedPurchases: c.ChargedPurchases, SpentPurchases: int64(c.SpentPurchases), InvalidClicks: c.InvalidClicks(),
 	}
 }

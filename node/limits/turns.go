@@ -59,7 +59,7 @@ func newTurns(cpus int, share float64, answered func() uint64, now func() time.T
 // that has closed its sending side may still read. An error is that of ctx, and then there is no turn.
 func (t *turns) take(ctx context.Context, marketplace uint16, continued bool) error {
 	t.mu.Lock()
-	if t.taken < t.limit() && !t.anyWaits(continued) {
+	if t.taken < t.limit() && len(t.waiting) == 0 {
 		t.taken++
 		t.mu.Unlock()
 		return nil
@@ -74,14 +74,6 @@ func (t *turns) take(ctx context.Context, marketplace uint16, continued bool) er
 		t.withdraw(marketplace, given)
 		return context.Cause(ctx)
 	}
-}
-
-// anyWaits reports whether a request waits that comes before a new one. LOCKS: mu is held.
-func (t *turns) anyWaits(continued bool) bool {
-	if !continued {
-		return len(t.waiting) > 0
-	}
-	return slices.ContainsFunc(t.waiting, func(m uint16) bool { return len(t.marketplaces[m].continued) > 0 })
 }
 
 // enqueue adds a request. LOCKS: mu is held.

@@ -29,7 +29,7 @@ type ServedAdName struct {
 // ServedAd is what came of an ad that won an auction.
 type ServedAd struct {
 	CampaignID ids.UUID
-	Open       bool // The interaction that pays for it was not reported yet, and would be charged.
+	Open       bool // No valid interaction that pays for it was reported yet; it would be charged.
 	// Decided is true when the interaction was reported in time. The four members after it are then set.
 	Decided       bool
 	Outcome       command.Outcome
@@ -38,7 +38,7 @@ type ServedAd struct {
 	Reversed      money.Micros // What was given back of the charge so far.
 
 	UserKnown    bool                // False without a user: then there are no Interactions.
-	Interactions []ServedInteraction // In the order in which they were received.
+	Interactions []ServedInteraction // In the order in which they were received; clicks that a rule found invalid are not stored.
 	More         bool                // There are more than the returned ones.
 }
 

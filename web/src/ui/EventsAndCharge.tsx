@@ -89,7 +89,8 @@ function Charge({ ad, currency }: { ad: ServedAd; currency: Currency }) {
       <Text size="sm">
         {ad.open ? (
           <>
-            Nothing is charged yet: the first {ad.paidBy} within {within} is charged with up to {price}.
+            Nothing is charged yet: the first {ad.paidBy} within {within} is charged with up to {price}
+            {ad.paidBy === "click" && ", unless a rule finds it invalid"}.
           </>
         ) : (
           <>
@@ -140,7 +141,8 @@ function Interactions({ ad }: { ad: ServedAd }) {
         ]}
       />
       <Text size="xs" c="dimmed">
-        Those of this customer on the same bid and placement, from auctions of the same hour. {ad.more && "There are more. "}
+        Those of this customer on the same bid and placement, from auctions of the same hour, without clicks that a rule found
+        invalid. {ad.more && "There are more. "}
         Purchases and what they were credited to are on the page Purchases.
       </Text>
     </Stack>
