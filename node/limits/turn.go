@@ -13,6 +13,7 @@ const resumeMax = 10 * time.Second
 type Turn struct {
 	turns       *turns
 	marketplace uint16
+	lane        *lane // Of the turn that is held.
 	held        bool
 	begun       bool // It was held before.
 	since       time.Time
@@ -31,10 +32,11 @@ func (t *Turn) Take(ctx context.Context) error {
 	if t == nil || t.held {
 		return nil
 	}
-	if err := t.turns.take(ctx, t.marketplace, t.begun); err != nil {
+	l, err := t.turns.take(ctx, t.marketplace, t.begun)
+	if err != nil {
 		return err
 	}
-	t.held, t.begun, t.since = true, true, t.turns.load.now()
+	t.lane, t.held, t.begun, t.since = l, true, true, t.turns.load.now()
 	return nil
 }
 
@@ -42,7 +44,7 @@ func (t *Turn) Take(ctx context.Context) error {
 func (t *Turn) Give() {
 	if t != nil && t.held {
 		t.held = false
-		t.turns.give(t.marketplace, t.turns.load.now().Sub(t.since))
+		t.turns.give(t.lane, t.marketplace, t.turns.load.now().Sub(t.since))
 	}
 }
 

@@ -15,6 +15,9 @@ const (
 	restMax = time.Second
 	// usageHalfLife is the time after which a marketplace's use of CPUs counts half when turns are given.
 	usageHalfLife = 10 * time.Second
+	// lightPart is the part of the share that the light lane has in addition: enough for some short requests a second, and
+	// too little to matter beside auctions.
+	lightPart = 4
 )
 
 // turns share out the CPUs that management requests use. The Go runtime knows no priorities: ten requests that each parse
@@ -28,56 +31,93 @@ const (
 // sharing). Within a marketplace requests that continue come before those that begin, because what they still have to do is
 // little and they hold memory, and else the one that has waited longest. So a marketplace with a hundred requests does not
 // delay the single request of another one, neither when it begins nor when it continues.
+//
+// The rest after a long use would delay that single request all the same, by up to restMax at each step of it. So one more
+// turn, the light lane, is only for marketplaces that have used little (isLight), and rests only after its own uses.
+//
+// INVARIANT: no more requests compute at a time than limit allows, in both lanes together.
 type turns struct {
-	cpus  int
-	share float64 // Of the CPUs, for all turns of a busy node.
+	cpus int
 
-	mu           sync.Mutex
-	load         load
-	taken        int
-	used         time.Duration      // By all marketplaces since the start.
-	owed         time.Duration      // Computing time that was too short for a rest of its own.
-	waiting      []uint16           // Marketplaces with waiting requests.
-	marketplaces map[uint16]*demand // BOUND: 65,536 marketplaces of 100 bytes.
+	mu            sync.Mutex
+	load          load
+	common, light lane
+	used          time.Duration      // By all marketplaces since the start.
+	waiting       []uint16           // Marketplaces with waiting requests.
+	marketplaces  map[uint16]*demand // BOUND: 65,536 marketplaces of 100 bytes.
 }
 
-// demand is what the requests of a marketplace wait for and have used. A turn is given by closing its channel.
+// lane is turns that rest for each other.
+type lane struct {
+	share              float64 // Of the CPUs, for all its turns on a busy node.
+	computing, resting int
+	owed               time.Duration // Computing time that was too short for a rest of its own.
+}
+
+func (l *lane) taken() int { return l.computing + l.resting }
+
+// demand is what the requests of a marketplace wait for and have used. A turn is given by sending its lane.
 type demand struct {
-	continued, begin []chan struct{} // Oldest first.
-	used             float64         // Seconds, decayed to the time of at.
+	continued, begin []chan *lane // Oldest first, each with space for one lane.
+	used             float64      // Seconds, decayed to the time of at.
 	at               time.Time
 }
 
 func newTurns(cpus int, share float64, answered func() uint64, now func() time.Time) *turns {
 	return &turns{
-		cpus: cpus, share: share, marketplaces: map[uint16]*demand{},
+		cpus: cpus, common: lane{share: share}, light: lane{share: share / lightPart}, marketplaces: map[uint16]*demand{},
 		load: load{answered: answered, now: now, cpus: cpus},
 	}
 }
 
-// take waits for a turn, of a request that begins or one that continues. A free one is given also when ctx has ended: a client
-// that has closed its sending side may still read. An error is that of ctx, and then there is no turn.
-func (t *turns) take(ctx context.Context, marketplace uint16, continued bool) error {
+// take waits for a turn, of a request that begins or one that continues, and returns its lane for give. A free one is given also
+// when ctx has ended: a client that has closed its sending side may still read. An error is that of ctx, and then there is no turn.
+func (t *turns) take(ctx context.Context, marketplace uint16, continued bool) (*lane, error) {
 	t.mu.Lock()
-	if t.taken < t.limit() && len(t.waiting) == 0 {
-		t.taken++
-		t.mu.Unlock()
-		return nil
+	if len(t.waiting) == 0 {
+		if l := t.free(t.demandOf(marketplace)); l != nil {
+			l.computing++
+			t.mu.Unlock()
+			return l, nil
+		}
 	}
-	given := make(chan struct{})
+	given := make(chan *lane, 1)
 	t.enqueue(marketplace, given, continued)
+	t.grant()
 	t.mu.Unlock()
 	select {
-	case <-given:
-		return nil
+	case l := <-given:
+		return l, nil
 	case <-ctx.Done():
 		t.withdraw(marketplace, given)
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 }
 
+// free returns the lane in which a request of a marketplace may compute now, or nil. LOCKS: mu is held.
+func (t *turns) free(d *demand) *lane {
+	limit := t.limit()
+	switch {
+	case t.common.computing+t.light.computing >= limit:
+		return nil
+	case t.common.taken() < limit:
+		return &t.common
+	case t.light.taken() == 0 && t.isLight(d):
+		return &t.light
+	default:
+		return nil
+	}
+}
+
+// isLight reports whether a marketplace has used little: at most the part that the light lane adds of what all would have
+// attained that use up the share of a busy node all the time.
+func (t *turns) isLight(d *demand) bool {
+	all := t.common.share * float64(t.cpus) * usageHalfLife.Seconds() / math.Ln2
+	return t.attained(d) <= all/lightPart
+}
+
 // enqueue adds a request. LOCKS: mu is held.
-func (t *turns) enqueue(marketplace uint16, given chan struct{}, continued bool) {
+func (t *turns) enqueue(marketplace uint16, given chan *lane, continued bool) {
 	d := t.demandOf(marketplace)
 	if len(d.continued)+len(d.begin) == 0 {
 		t.waiting = append(t.waiting, marketplace)
@@ -90,18 +130,20 @@ func (t *turns) enqueue(marketplace uint16, given chan struct{}, continued bool)
 }
 
 // withdraw gives up waiting. A turn that was given meanwhile goes to the next.
-func (t *turns) withdraw(marketplace uint16, given chan struct{}) {
+func (t *turns) withdraw(marketplace uint16, given chan *lane) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	select {
+	case l := <-given:
+		l.computing--
+		t.grant()
+		return
+	default:
+	}
 	d := t.demandOf(marketplace)
-	is := func(c chan struct{}) bool { return c == given }
-	before := len(d.continued) + len(d.begin)
+	is := func(c chan *lane) bool { return c == given }
 	d.continued = slices.DeleteFunc(d.continued, is)
 	d.begin = slices.DeleteFunc(d.begin, is)
-	if len(d.continued)+len(d.begin) == before {
-		t.free()
-		return
-	}
 	t.dropEmpty(marketplace, d)
 }
 
@@ -112,50 +154,56 @@ func (t *turns) dropEmpty(marketplace uint16, d *demand) {
 	}
 }
 
-// give returns a turn that a marketplace has used for so long. It is free after its rest.
-func (t *turns) give(marketplace uint16, used time.Duration) {
+// give returns a turn of a lane that a marketplace has used for so long. It is free after its rest.
+func (t *turns) give(l *lane, marketplace uint16, used time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d := t.demandOf(marketplace)
 	t.used += used
 	d.used, d.at = t.attained(d)+used.Seconds(), t.load.now()
-	if rest := t.rest(used); rest > 0 {
+	l.computing--
+	if rest := t.rest(l, used); rest > 0 {
+		l.resting++
 		time.AfterFunc(rest, func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			t.free()
+			l.resting--
+			t.grant()
 		})
-		return
 	}
-	t.free()
+	t.grant()
 }
 
 // rest returns how long a turn rests after it was used. LOCKS: mu is held.
-func (t *turns) rest(used time.Duration) time.Duration {
+func (t *turns) rest(l *lane, used time.Duration) time.Duration {
 	now := t.load.level()
 	if now == quiet {
-		t.owed = 0
+		l.owed = 0
 		return 0
 	}
-	t.owed += used
-	if t.owed < restMin {
+	l.owed += used
+	if l.owed < restMin {
 		return 0
 	}
 	factor := 1.0
 	if now == busy {
-		factor = max(factor, float64(t.turnsAt(now))/(t.share*float64(t.cpus))-1)
+		factor = max(factor, float64(t.turnsOf(l, now))/(l.share*float64(t.cpus))-1)
 	}
-	rest := min(time.Duration(factor*float64(t.owed)), restMax)
-	t.owed = 0
+	rest := min(time.Duration(factor*float64(l.owed)), restMax)
+	l.owed = 0
 	return rest
 }
 
-// free gives the turns that are free to requests that wait, after one more has become free. LOCKS: mu is held.
-func (t *turns) free() {
-	t.taken--
-	for len(t.waiting) > 0 && t.taken < t.limit() {
+// grant gives the turns that are free to requests that wait. When there is none for the marketplace that has used the least,
+// there is none for any. LOCKS: mu is held.
+func (t *turns) grant() {
+	for len(t.waiting) > 0 {
 		m := t.next()
 		d := t.marketplaces[m]
+		l := t.free(d)
+		if l == nil {
+			return
+		}
 		queue := &d.begin
 		if len(d.continued) > 0 {
 			queue = &d.continued
@@ -163,8 +211,8 @@ func (t *turns) free() {
 		given := (*queue)[0]
 		*queue = (*queue)[1:]
 		t.dropEmpty(m, d)
-		t.taken++
-		close(given)
+		l.computing++
+		given <- l
 	}
 }
 
@@ -194,13 +242,17 @@ func (t *turns) demandOf(marketplace uint16) *demand {
 	return d
 }
 
-// limit returns how many turns there are now. LOCKS: mu is held.
-func (t *turns) limit() int { return t.turnsAt(t.load.level()) }
+// limit returns how many requests may compute now. LOCKS: mu is held.
+func (t *turns) limit() int { return t.turnsOf(&t.common, t.load.level()) }
 
-// turnsAt returns how many turns there are at a level of load.
-func (t *turns) turnsAt(l level) int {
-	if l == quiet {
+// turnsOf returns how many turns a lane has at a level of load.
+func (t *turns) turnsOf(l *lane, now level) int {
+	switch {
+	case l == &t.light:
+		return 1
+	case now == quiet:
 		return t.cpus
+	default:
+		return max(1, t.cpus-1)
 	}
-	return max(1, t.cpus-1)
 }

@@ -29,6 +29,9 @@ func newFixture() *fixture {
 	return f
 }
 
+// taken returns how many turns are used or rest.
+func (f *fixture) taken() int { return f.turns.common.taken() + f.turns.light.taken() }
+
 // ask takes a turn for a request and keeps it for a time.
 func (f *fixture) ask(ctx context.Context, marketplace uint16, name string, keep time.Duration) {
 	turn := f.NewTurn(marketplace)
@@ -169,8 +172,8 @@ func TestTurnsOfRequestsThatEnd(t *testing.T) {
 		if got, want := strings.Join(f.order, " "), "a b gone c gone d"; got != want && got != "a c gone b gone d" {
 			t.Errorf("turns of %s, want %s", got, want)
 		}
-		if waiting, _ := f.Turns(); f.turns.taken != 0 || waiting != 0 || len(f.turns.waiting) != 0 {
-			t.Errorf("%d taken, %v waiting", f.turns.taken, f.turns.waiting)
+		if waiting, _ := f.Turns(); f.taken() != 0 || waiting != 0 || len(f.turns.waiting) != 0 {
+			t.Errorf("%d taken, %v waiting", f.taken(), f.turns.waiting)
 		}
 	})
 }
@@ -196,12 +199,12 @@ func TestWaitingGivesTheTurnBack(t *testing.T) {
 		turn.Give() // The turn is not held, so this has no effect.
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if err := turn.Take(ctx); err != nil || !turn.held || f.turns.taken != 1 {
-			t.Errorf("%v, held %t, %d taken", err, turn.held, f.turns.taken)
+		if err := turn.Take(ctx); err != nil || !turn.held || f.taken() != 1 {
+			t.Errorf("%v, held %t, %d taken", err, turn.held, f.taken())
 		}
 		Waiting(ctx)()
-		if !turn.held || f.turns.taken != 1 {
-			t.Errorf("after waiting for nothing: held %t, %d taken", turn.held, f.turns.taken)
+		if !turn.held || f.taken() != 1 {
+			t.Errorf("after waiting for nothing: held %t, %d taken", turn.held, f.taken())
 		}
 	})
 }
@@ -268,10 +271,11 @@ func TestTurnsRest(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newTurns(c.cpus, DefaultShare, nil, time.Now)
 			f.load.last, f.load.sampled = c.now, time.Now().Add(time.Hour) // It is not sampled again.
-			f.taken = f.limit()
-			f.give(1, c.used)
+			f.demandOf(1).used, f.demandOf(1).at = 3600, time.Now()        // It has used too much for the light lane.
+			f.common.computing = f.limit()
+			f.give(&f.common, 1, c.used)
 			began := time.Now()
-			if err := f.take(t.Context(), 1, false); err != nil || time.Since(began) != c.want {
+			if _, err := f.take(t.Context(), 1, false); err != nil || time.Since(began) != c.want {
 				t.Errorf("%s: a turn after %v, %v, want %v", name, time.Since(began), err, c.want)
 			}
 		})
@@ -283,17 +287,63 @@ func TestShortUsesOweARest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTurns(2, DefaultShare, nil, time.Now)
 		f.load.last, f.load.sampled = busy, time.Now().Add(time.Hour)
+		f.demandOf(1).used, f.demandOf(1).at = 3600, time.Now() // It has used too much for the light lane.
 		began, each := time.Now(), restMin/4
 		for range 1_000 {
-			if err := f.take(t.Context(), 1, false); err != nil {
+			l, err := f.take(t.Context(), 1, false)
+			if err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(each)
-			f.give(1, each)
+			f.give(l, 1, each)
 		}
 		// The last four rest after the loop.
 		if took, want := time.Since(began), 1_000*each*10-4*each*9; took != want {
 			t.Errorf("it took %v, want %v", took, want)
+		}
+	})
+}
+
+// TestLightMarketplacesDoNotRest checks that a marketplace that has used little does not wait for the rest after a long use of
+// another, only for its own; that one that has used much waits for it; and that no two requests compute at a time.
+func TestLightMarketplacesDoNotRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTurns(2, DefaultShare, nil, time.Now)
+		f.load.last, f.load.sampled = busy, time.Now().Add(time.Hour)
+		began := time.Now()
+		use := func(marketplace uint16, keep time.Duration) (waited time.Duration) {
+			since := time.Now()
+			l, err := f.take(t.Context(), marketplace, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.common.computing+f.light.computing > 1 {
+				t.Error("two requests compute")
+			}
+			waited = time.Since(since)
+			time.Sleep(keep)
+			f.give(l, marketplace, keep)
+			return waited
+		}
+		heavy := make(chan time.Duration)
+		go func() {
+			use(1, 10*time.Second) // Until 10 s, and rests until 11 s.
+			heavy <- use(1, time.Millisecond)
+		}()
+		synctest.Wait()
+		const short = 2 * time.Millisecond
+		if waited := use(2, short); waited != 10*time.Second {
+			t.Errorf("beside a computing request a light marketplace waited %v", waited)
+		}
+		// One turn has 1.25 % of two CPUs: 2 ms in 80.
+		if waited := use(2, short); waited != 39*short {
+			t.Errorf("after its own use a light marketplace waited %v, want %v", waited, 39*short)
+		}
+		if waited := use(3, short); waited != 39*short {
+			t.Errorf("after the use of another light marketplace one waited %v, want %v", waited, 39*short)
+		}
+		if waited := <-heavy; waited != restMax || time.Since(began) < 11*time.Second {
+			t.Errorf("the marketplace with the long use waited %v, want %v", waited, restMax)
 		}
 	})
 }

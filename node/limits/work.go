@@ -23,6 +23,7 @@ type Work struct {
 	usage     *usage
 	kind      Kind
 	turn      bool          // The work has a turn.
+	lane      *lane         // Of the turn.
 	began     time.Time     // The begin of the slice.
 	traffic   uint64        // The number of answered requests at the begin of the slice.
 	busy      time.Duration // The sum of the slices that have ended.
@@ -71,10 +72,11 @@ func (w *Work) beginSlice(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := w.scheduler.turns.take(ctx, w.usage.marketplace, false); err != nil {
+	l, err := w.scheduler.turns.take(ctx, w.usage.marketplace, false)
+	if err != nil {
 		return err
 	}
-	w.turn = true
+	w.turn, w.lane = true, l
 	runtime.Gosched() // It is called with the turn, so that no other work can take the turn out of order.
 	w.began, w.traffic = w.scheduler.config.Now(), w.scheduler.config.Traffic()
 	return nil
@@ -87,7 +89,7 @@ func (w *Work) endSlice() {
 	}
 	w.turn = false
 	took := w.scheduler.config.Now().Sub(w.began)
-	w.scheduler.turns.give(w.usage.marketplace, took)
+	w.scheduler.turns.give(w.lane, w.usage.marketplace, took)
 	w.busy += took
 	w.scheduler.spend(w.usage, w.kind, took)
 }
