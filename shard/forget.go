@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/event"
 )
 
 // forgetUser erases a user from the group: touches, clicks, links, purchases, and segments. Counters, charges and credited items
@@ -36,9 +35,6 @@ func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 func (m *Machine) forgetTouches(marketplace uint16, user uint64) {
 	for _, id := range m.daysOf(tableTouch) {
 		m.eraseTouches(id, m.touchesUnder(keyTouches(nil, id.day, marketplace, user), math.MaxInt))
-		for _, kind := range []event.Kind{event.Impression, event.Click} {
-			delete(m.touchCounts.full, touchesOf{user, id.day, marketplace, kind})
-		}
 	}
 }
 

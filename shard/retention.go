@@ -99,6 +99,7 @@ func (m *Machine) eraseTouches(id dayID, all []storedTouch) {
 		m.overlay[string(x.key)] = nil
 		m.b.Delete(x.key)
 		m.takeFromDay(id, x.hash)
+		delete(m.touchCounts.full, touchesWith(x.key)) // There is space again.
 	}
 	if len(all) == 0 {
 		return

@@ -87,6 +87,38 @@ func TestTouchesOfOtherMarketplacesStay(t *testing.T) {
 	}
 }
 
+// Whether a further touch is stored does not depend on when a replica has started: one that remembers that a user has all touches of a
+// day forgets it when some of them are deleted, which a marketplace that keeps its touches for longer again may notice.
+func TestDeletedTouchesMakeSpace(t *testing.T) {
+	running, restarted := openRetention(t, shardtest.NewKV()), openRetention(t, shardtest.NewKV())
+	running.Machine.LimitTouches(3)
+	restarted.Machine.LimitTouches(3)
+	now := int64(benchNow)
+	do := func(cmd []byte) {
+		running.Do(cmd)
+		restarted.Do(cmd)
+	}
+	for _, cmd := range retentionCommands(now) {
+		do(cmd)
+	}
+	do(command.AppendAdvance(nil, now, &command.Advance{}))
+	for n := range 4 { // Of the same user; the last one is too many.
+		do(clickCommand(1, 3*n, now, now-20*day))
+	}
+	expect(t, "touches", touchesBefore(running, 1, now, 0), 3)
+	do(command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: 1, TouchDays: 16}))
+	do(command.AppendAdvance(nil, now, &command.Advance{}))
+	do(command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: 1, TouchDays: 32}))
+	expect(t, "touches after a purge", touchesBefore(running, 1, now, 0), 1)
+	restarted = openRetention(t, restarted.KV)
+	restarted.Machine.LimitTouches(3)
+	do(clickCommand(1, 99, now, now-20*day))
+	expect(t, "touches with another one", touchesBefore(restarted, 1, now, 0), 2)
+	if !restarted.KV.Equal(running.KV) || restarted.Machine.Digest() != running.Machine.Digest() {
+		t.Error("the replicas differ")
+	}
+}
+
 func openRetention(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	r := open(t, kv)
 	r.Machine.LimitTouchesPurged(2)

@@ -98,31 +98,43 @@ func (m *Machine) repeatReversal(x *command.Reverse, r Reversal) command.Result 
 	return command.Result{Balance: m.wallets[r.Wallet].Balance}
 }
 
-// areCounted reports whether the counters have what is to be taken from them.
+// areCounted reports whether the counters have what all parts together are to take from them. Parts that name different
+// counters of their own may share one: several products of a bid, and several bids on a product.
 func (m *Machine) areCounted(c *campaign, parts []command.ReversalPart) bool {
 	for i := range parts {
 		p := &parts[i]
 		if len(p.Product) > textMax {
 			return false
 		}
+		ofBid, ofProduct := takenSoFar(parts[:i+1])
 		m.key = keyCampaignCell(m.key[:0], c.ID, p.Cell, p.Bid)
-		counted := *spentOn(m.countersAt(m.key), p.Kind)
-		for j := i; j >= 0 && parts[j].Cell == p.Cell && parts[j].Bid == p.Bid; j-- { // Several products of one bid.
-			if parts[j].Kind == p.Kind {
-				counted -= parts[j].Amount
-			}
-		}
-		if counted < 0 {
+		if *spentOn(m.countersAt(m.key), p.Kind) < ofBid {
 			return false
 		}
 		if p.Kind == event.Purchase {
 			m.key = keySoldCell(m.key[:0], c.ID, p.Cell, p.Product)
-			if m.countersAt(m.key).SpentPurchases < p.Amount {
+			if m.countersAt(m.key).SpentPurchases < ofProduct {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// takenSoFar returns what the last of some parts and those before it take of its cell and kind: from the counters of its
+// bid, and from those of its product. The parts are sorted by cell, and their sum is an amount.
+func takenSoFar(parts []command.ReversalPart) (ofBid, ofProduct money.Micros) {
+	p := &parts[len(parts)-1]
+	for j := len(parts) - 1; j >= 0 && parts[j].Cell == p.Cell; j-- {
+		o := &parts[j]
+		if o.Kind == p.Kind && o.Bid == p.Bid {
+			ofBid += o.Amount
+		}
+		if o.Kind == p.Kind && o.Product == p.Product {
+			ofProduct += o.Amount
+		}
+	}
+	return ofBid, ofProduct
 }
 
 // spentOn returns the counter of what was charged for a kind of interaction.

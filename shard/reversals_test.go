@@ -88,3 +88,28 @@ func TestAReversalGivesTheBudgetBackOnce(t *testing.T) {
 	left, _ = c.Money.Left()
 	expect(t, "left", int64(left), 80)
 }
+
+// The parts of a reversal take no more from the counters of a product than they have, also when each is of another bid and would be
+// covered by itself: a proposer that has read the counters before another reversal names such parts.
+func TestPartsOfSeveralBidsShareAProduct(t *testing.T) {
+	r := newPaidByPurchases(t)
+	for bid, product := range map[uint32]string{1: "a", 2: "p"} { // In any order.
+		r.Do(command.AppendApplyCredits(nil, benchNow, &command.ApplyCredits{Credits: []command.Credit{{
+			Purchase: command.PurchaseName{OpenedMillis: benchNow, Key: [16]byte{byte(bid)}}, Group: 1, Marketplace: 1, Campaign: 1, Bid: bid,
+			Kind: event.Click, Cell: 4, Product: product, Quantity: 1, UnitPrice: 500, Price: 40, ChargeKey: [16]byte{byte(bid)}, Issued: event.BucketOf(benchNow),
+		}}}))
+	}
+	c, _ := r.Queries().CampaignByOrdinal(1)
+	reverse := func(ofFirstBid string) command.Refusal {
+		part := command.ReversalPart{Cell: 4, Bid: 1, Kind: event.Purchase, Product: ofFirstBid, Amount: 40}
+		other := part
+		other.Bid, other.Product = 2, "p"
+		return result(t, r.Do(command.AppendReverse(nil, benchNow, &command.Reverse{
+			ID: ids.UUID{1}, Marketplace: 1, Campaign: c.ID, Author: "key:1", Parts: []command.ReversalPart{part, other},
+		}))).Refusal
+	}
+	expect(t, "twice what the product was charged", reverse("p"), command.Conflict)
+	check(t, r.Queries().Verify())
+	expect(t, "what both products were charged", reverse("a"), command.Done)
+	check(t, r.Queries().Verify())
+}

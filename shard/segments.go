@@ -203,6 +203,11 @@ func (b Queries) SegmentSize(marketplace uint16, id string) int {
 	if size, dynamic := b.dynamicSize(segmentID{marketplace, id}); dynamic {
 		return size
 	}
+	return b.UploadedSize(marketplace, id)
+}
+
+// UploadedSize returns the number of users who were uploaded to a segment, also when it has become dynamic since.
+func (b Queries) UploadedSize(marketplace uint16, id string) int {
 	stored, found := b.R.Get(pieceKey(prefixSegment(nil, marketplace, id), 0))
 	if !found {
 		return 0

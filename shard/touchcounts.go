@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/event"
@@ -14,6 +15,14 @@ type touchesOf struct {
 	kind        event.Kind
 }
 
+// touchesWith names the touches among which is the one with a key.
+func touchesWith(key []byte) touchesOf {
+	return touchesOf{
+		user: binary.BigEndian.Uint64(key[7:]), day: binary.BigEndian.Uint32(key[1:]), marketplace: binary.BigEndian.Uint16(key[5:]),
+		kind: event.Kind(key[15]),
+	}
+}
+
 // touchCounts says whether a user may have more touches. An exact count would be a read for each event or a counter for
 // each user, so a small table of counters says in memory that there are less than TouchesMax; users may share a counter.
 // Only when the table does not say so are the stored touches counted. The table decides only whether they are read, so
@@ -22,7 +31,8 @@ type touchesOf struct {
 type touchCounts struct {
 	recent map[uint32]*countTable // By day: that of the state clock, the one before, and later ones.
 	fresh  []freshTouch           // The touches of the batch, which reads of the state do not see.
-	// full remembers users with TouchesMax touches, so that they are counted once. BOUND: fullMax.
+	// full remembers users with TouchesMax touches, so that they are counted once. BOUND: fullMax. INVARIANT: none of these
+	// touches has been erased, so that a replica that has just started, and counts them, has the same results.
 	full map[touchesOf]struct{}
 }
 

@@ -26,10 +26,17 @@ const (
 	// copyBuffer is the memory in bytes that storing a file of any size takes.
 	copyBuffer = 64 << 10
 	temporary  = ".tmp-"
+	// mountedAge is how old a file with a temporary name is that OpenMounted removes. BOUND: one that is being written changes more often.
+	mountedAge = time.Hour
 )
 
 // OpenLocal opens a directory, creates it when it is missing, and removes what interrupted uploads have left.
-func OpenLocal(dir string) (*Local, error) {
+func OpenLocal(dir string) (*Local, error) { return openLocal(dir, 0) }
+
+// OpenMounted is OpenLocal for a directory that several nodes have mounted: it leaves alone what another node may be writing.
+func OpenMounted(dir string) (*Local, error) { return openLocal(dir, mountedAge) }
+
+func openLocal(dir string, age time.Duration) (*Local, error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, fmt.Errorf("blob directory: %w", err)
 	}
@@ -38,22 +45,28 @@ func OpenLocal(dir string) (*Local, error) {
 		return nil, fmt.Errorf("blob directory: %w", err)
 	}
 	l := &Local{root}
-	return l, l.removeTemporary()
+	return l, l.removeTemporary(age)
 }
 
 // Close closes the directory.
 func (l *Local) Close() error { return l.root.Close() }
 
-func (l *Local) removeTemporary() error {
+// removeTemporary removes files with temporary names that are at least so old.
+func (l *Local) removeTemporary(age time.Duration) error {
 	entries, err := fs.ReadDir(l.root.FS(), ".")
 	if err != nil {
 		return fmt.Errorf("blob directory: %w", err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), temporary) {
-			if err := l.root.Remove(e.Name()); err != nil {
-				return fmt.Errorf("blob directory: %w", err)
-			}
+		if !strings.HasPrefix(e.Name(), temporary) {
+			continue
+		}
+		info, err := e.Info()
+		if err == nil && (age == 0 || time.Since(info.ModTime()) >= age) { // The clock may have been set back.
+			err = l.root.Remove(e.Name())
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // Another node may have removed it.
+			return fmt.Errorf("blob directory: %w", err)
 		}
 	}
 	return nil

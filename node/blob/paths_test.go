@@ -3,11 +3,13 @@ package blob_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/blob/buckettest"
@@ -70,4 +72,40 @@ func paths(t *testing.T, s blob.Paths) {
 			t.Errorf("%q was read: %v", bad, err)
 		}
 	}
+}
+
+// TestAStartTakesNothingFromAnotherNode: a node that opens a directory that several have mounted leaves alone what another one is
+// writing, and removes what was left an hour ago.
+func TestAStartTakesNothingFromAnotherNode(t *testing.T) {
+	dir := t.TempDir()
+	mounted := func() *blob.Local {
+		l, err := blob.OpenMounted(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		return l
+	}
+	left, ago := filepath.Join(dir, ".tmp-abcdef"), time.Now().Add(-time.Hour)
+	if err := errors.Join(os.WriteFile(left, []byte("half"), 0o600), os.Chtimes(left, ago, ago)); err != nil {
+		t.Fatal(err)
+	}
+	start := reading(func() { mounted() })
+	if err := mounted().PutPath(t.Context(), "a/b.json", io.MultiReader(strings.NewReader("whole"), start)); err != nil {
+		t.Error(err)
+	}
+	if b, err := mounted().ReadPath(t.Context(), "a/b.json", 10); err != nil || string(b) != "whole" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the half file is still there: %v", err)
+	}
+}
+
+// reading is a reader without content that calls a function when it is read.
+type reading func()
+
+func (r reading) Read([]byte) (int, error) {
+	r()
+	return 0, io.EOF
 }

@@ -65,10 +65,13 @@ type Service struct {
 	deps     Deps
 	hasher   *login.Hasher
 	attempts *login.Attempts
-	origins  *http.CrossOriginProtection
-	touches  chan store.LoginKey
-	files    *files
-	hub      *hub
+	// byProvider are the attempts through the identity provider. They are counted apart, because an attempt with a password names any
+	// text as the account, also one that stands for somebody else's address here.
+	byProvider *login.Attempts
+	origins    *http.CrossOriginProtection
+	touches    chan store.LoginKey
+	files      *files
+	hub        *hub
 
 	logStreams atomic.Int32
 }
@@ -87,7 +90,7 @@ func New(c Config, d Deps) (*Service, error) {
 		d.Tail = logtail.New(d.Now())
 	}
 	return &Service{
-		config: c, deps: d, hasher: login.NewHasher(), attempts: login.NewAttempts(), origins: http.NewCrossOriginProtection(),
+		config: c, deps: d, hasher: login.NewHasher(), attempts: login.NewAttempts(), byProvider: login.NewAttempts(), origins: http.NewCrossOriginProtection(),
 		touches: make(chan store.LoginKey, touchesMax), files: f, hub: newHub(d.Watch),
 	}, nil
 }

@@ -139,7 +139,7 @@ func (h handlers) finish(w http.ResponseWriter, r *http.Request) (result string)
 		return resultRefused
 	}
 	client := h.Client(r)
-	attempt, _, allowed := h.attempts.Begin(client, "identity provider from "+client.String(), h.deps.Now())
+	attempt, _, allowed := h.byProvider.Begin(client, client.String(), h.deps.Now()) // One address is one account.
 	if !allowed {
 		return resultTooMany
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -287,5 +288,25 @@ func TestGuessingCodesOfTheProviderIsLockedOut(t *testing.T) {
 	}
 	if to := attempt("192.0.2.2:1"); to != "/console?signIn=invalid" {
 		t.Errorf("another address is sent to %s", to)
+	}
+}
+
+// Attempts with passwords, which name any text as the account, lock nobody out of the sign-in through the provider but their own address.
+func TestGuessingPasswordsLocksNobodyOutOfTheProvider(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a hundred passwords are hashed")
+	}
+	env := managetest.New(t)
+	setUp(t, env)
+	p, node := newProvider(t, env, console.ProviderAccess{})
+	for n := range 100 {
+		guesser := newBrowser(t, env).on(node)
+		guesser.address = "198.51.100." + strconv.Itoa(1+n/10) + ":1"
+		guesser.must(401, "POST", sessionPath, `{"email":"identity provider from 192.0.2.1","password":"guessed password"}`)
+	}
+	b := &traveller{browser: newBrowser(t, env).on(node)}
+	b.address = "192.0.2.1:1"
+	if to := b.through(t, p); to != "/console" {
+		t.Errorf("the browser is sent to %s", to)
 	}
 }

@@ -48,8 +48,11 @@ type PurchaseTouch struct {
 	Considered bool      `json:"considered"` // It lies in the window of the rules.
 }
 
-// BOUND: bytes of an event id and of a user id in a query; those of events have at most 255 characters.
-const eventIDMax = 1_020
+// BOUND: bytes of an event id and of a user id in a query: the 256 and 90 characters that events may have, of 4 bytes each.
+const (
+	eventIDMax = 1_024
+	userIDMax  = 360
+)
 
 // The names of the rules of marketplaces, of the settings' interface.
 var attributionNames = [market.Attributions]string{"standard", "reference", "long-click", "amazon"}
@@ -76,9 +79,9 @@ func (h handlers) purchase(_ http.ResponseWriter, r *http.Request) (any, error) 
 	id, user := r.URL.Query().Get("id"), r.URL.Query().Get("user")
 	switch {
 	case id == "" || len(id) > eventIDMax:
-		return nil, bad("id", "must be the id of a purchase event, of at most 1020 bytes")
-	case len(user) > eventIDMax:
-		return nil, bad("user", "must be an opaqueUserId of at most 1020 bytes")
+		return nil, bad("id", "must be the id of a purchase event, of at most 1024 bytes")
+	case len(user) > userIDMax:
+		return nil, bad("user", "must be an opaqueUserId of at most 360 bytes")
 	}
 	secret, err := h.deps.Store.PurchaseSecret()
 	if err != nil {

@@ -69,8 +69,8 @@ func (h handlers) servedAd(_ http.ResponseWriter, r *http.Request) (any, error) 
 		return nil, apierr.New(code, "")
 	}
 	in, id, user := who.Access.Marketplace, r.URL.Query().Get("id"), r.URL.Query().Get("user")
-	if len(user) > eventIDMax {
-		return nil, bad("user", "must be an opaqueUserId of at most 1020 bytes")
+	if len(user) > userIDMax {
+		return nil, bad("user", "must be an opaqueUserId of at most 360 bytes")
 	}
 	if len(id) != bidid.TextLen {
 		return nil, bad("id", "must be a resolvedBidId, which has 80 characters")

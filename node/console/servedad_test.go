@@ -150,7 +150,7 @@ func TestWhoSeesWhatCameOfAnAd(t *testing.T) {
 	invited(t, ada, "ann@example.com", "analyst").must(200, "GET", servedAdPath(token, ""), "")
 	newBrowser(t, env).refusedAs(401, "not_signed_in", "GET", servedAdPath(token, ""), "")
 	ada.refusedAs(400, "bad_request", "GET", servedAdPath(token[1:], ""), "")
-	ada.refusedAs(400, "bad_request", "GET", servedAdPath(token, "&user="+strings.Repeat("x", 1021)), "")
+	ada.refusedAs(400, "bad_request", "GET", servedAdPath(token, "&user="+strings.Repeat("x", 361)), "")
 	ada.refusedAs(400, "invalid_resolved_bid_id", "GET", servedAdPath("A"+token[:79], ""), "")
 	signedIn(t, env, store.ConsoleAccess{Marketplace: managetest.Other, Role: store.RoleAdmin}).
 		refusedAs(400, "invalid_resolved_bid_id", "GET", servedAdPath(token, ""), "")

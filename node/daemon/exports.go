@@ -49,7 +49,7 @@ func (n *node) openExports() (blob.Paths, error) {
 			AccessKey: b.AccessKey.Reveal(), SecretKey: b.SecretKey.Reveal(), Insecure: b.Insecure,
 		})
 	}
-	dir, err := blob.OpenLocal(c.Dir)
+	dir, err := blob.OpenMounted(c.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,8 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	if now := p.now(); now.Sub(p.failed) < providerPause {
 		return nil, fmt.Errorf("%w: its description could not be read a moment ago", ErrProvider)
 	}
-	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
+	// A browser that has gone away meanwhile must not count as a provider that is away. BOUND: providerTimeout.
+	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.config.Issuer)
 	if err != nil {
 		p.failed = p.now()
 		return nil, fmt.Errorf("%w: %w", ErrProvider, err)

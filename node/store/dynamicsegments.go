@@ -45,7 +45,15 @@ func (s *Store) evaluatesSegments() (ready bool, err error) {
 
 // defineSegment makes the engine know the definition of a dynamic segment, or that a segment is not dynamic any more. Below
 // the level it does nothing, and AlignSegments does it later. A *Limit when the marketplace has DynamicSegmentsMax already.
+//
+// The users who were uploaded to a dynamic segment are removed first, by everybody who calls this: one who only defined it
+// would leave them stored, and they would be in the segment again when it is static.
 func (t Tenant) defineSegment(ctx context.Context, x *Segment) error {
+	if x.Dynamic() {
+		if err := t.clearUploaded(ctx, x.ExternalID); err != nil {
+			return err
+		}
+	}
 	ready, err := t.store.evaluatesSegments()
 	if err != nil || !ready {
 		return err
@@ -56,6 +64,15 @@ func (t Tenant) defineSegment(ctx context.Context, x *Segment) error {
 	}
 	_, err = t.propose(ctx, t.store.Groups.Meta(), command.AppendDefineSegment(nil, t.now(), &c))
 	return limited(err, "dynamic segments", shard.DynamicSegmentsMax)
+}
+
+// clearUploaded removes the users who were uploaded to a segment, if there are any.
+func (t Tenant) clearUploaded(ctx context.Context, externalID string) error {
+	n, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) int { return b.UploadedSize(t.marketplace, externalID) })
+	if err != nil || n == 0 {
+		return err
+	}
+	return t.clearSegment(ctx, externalID)
 }
 
 // dynamicSegments lists the dynamic segments that the engine knows.

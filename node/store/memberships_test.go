@@ -244,6 +244,29 @@ func TestNewDefinitionsFindFormerUsers(t *testing.T) {
 	}
 }
 
+// A node that stops after it has stored the definition, and before anything else, leaves the rest to the job of any node. The users who
+// were uploaded before are removed then, too: they are not in the segment when it is static again.
+func TestUploadedUsersDoNotComeBack(t *testing.T) {
+	w := newAudience(t)
+	ctx := t.Context()
+	w.put(store.Segment{ExternalID: "s", Name: "s"})
+	if _, err := w.tenant.UpdateSegmentUsers(ctx, "s", command.SegmentAdd, []uint64{8, 9}); err != nil {
+		t.Fatal(err)
+	}
+	w.FailWritesAfter(1)
+	x := store.Segment{ExternalID: "s", Name: "s", Definition: json.RawMessage(`{"behaviors":[]}`)}
+	if err := w.tenant.PutSegments(ctx, []store.Segment{x}); err == nil {
+		t.Fatal("no write has failed")
+	}
+	w.FailWrites(false)
+	if err := w.tenant.AlignSegments(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.check("dynamic", "s")
+	w.put(store.Segment{ExternalID: "s", Name: "s"})
+	w.check("static again", "s")
+}
+
 // What another marketplace's user with the same hash does moves nobody, and an erased user leaves.
 func TestOnlyOwnEventsCount(t *testing.T) {
 	w := newAudience(t)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -144,4 +145,26 @@ func TestReturnsWaitForTheCredit(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A purchase of as many pieces as an event can have comes back as a whole: the pieces of all its items have a sum, by which the return is
+// closed. A return that could not be closed would be carried out again for ever, together with those that wait with it.
+func TestReturnsOfVeryManyPieces(t *testing.T) {
+	w := newShopping(t)
+	item := command.PurchaseItem{ProductID: []byte("p0"), VendorID: []byte("v0"), Quantity: event.PiecesMax}
+	bought, back := w.record(event.Purchase), w.record(event.Purchase)
+	bought.Items = slices.Repeat([]command.PurchaseItem{item}, event.ItemsMax)
+	back.Items, back.ReturnOf = bought.Items, bought.Key
+	to := w.Store.Groups.GroupOf(ids.Shard(bought.Key[0]))
+	w.commit(bought, to)
+	w.commit(back, to)
+	other := w.buyOf(1, 1)
+	w.giveBack(other, 1, 1)
+	w.credit(time.Minute, w.data()...)
+	if n := w.carryOut(); n != 2 {
+		t.Errorf("%d returns were carried out, want 2", n)
+	}
+	if n := w.carryOut(); n != 0 {
+		t.Errorf("%d returns were carried out again", n)
+	}
 }

@@ -81,9 +81,12 @@ func (t Tenant) ReverseAmount(ctx context.Context, campaign ids.UUID, amount mon
 	}
 	g := t.store.Groups.GroupOf(ids.ShardOf(campaign))
 	for range maxAttempts {
-		all, err := readOne(t, g, func(b shard.Queries) ([]command.ReversalPart, bool) {
+		all, err := readOne(t, g, func(b shard.Queries) (parts []command.ReversalPart, found bool) {
 			c, found := b.Campaign(campaign)
-			return spentOf(b, campaign), found && c.Marketplace == t.marketplace
+			if found = found && c.Marketplace == t.marketplace; found && amount <= c.Money.SpentTotal {
+				parts = newestSpent(b, campaign, amount)
+			}
+			return parts, found
 		})
 		if err != nil {
 			return shard.Reversal{}, err
@@ -131,23 +134,39 @@ func newestParts(all []command.ReversalPart, amount money.Micros) (parts []comma
 	}
 	slices.Reverse(parts)
 	switch {
-	case amount > 0:
-		return nil, ErrExceedsCharge
 	case len(parts) > command.ReversalPartsMax:
 		return nil, ErrTooMany
+	case amount > 0:
+		return nil, ErrExceedsCharge
 	}
 	return parts, nil
 }
 
-// spentOf returns what a campaign was charged and was not given back, by cell, bid, kind and product.
-func spentOf(b shard.Queries, campaign ids.UUID) (all []command.ReversalPart) {
+// newestSpent returns what a campaign was charged and was not given back in its newest days: at least an amount, unless it has
+// less, or more parts than a reversal may have. BOUND: it reads day by day, and keeps the parts of one day more than it needs.
+func newestSpent(b shard.Queries, campaign ids.UUID, amount money.Micros) (all []command.ReversalPart) {
+	const day = dayMillis / cellMillis
+	from := uint32(max(b.Clock(), 0) / cellMillis) // Cells fit 32 bits.
+	for to := uint32(math.MaxUint32); to > 0 && amount > 0 && len(all) <= command.ReversalPartsMax; to = from {
+		from -= min(from, day)
+		some := spentOf(b, campaign, from, to)
+		for i := range some {
+			amount -= some[i].Amount
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+// spentOf returns what a campaign was charged and was not given back in cells [from, to), by cell, bid, kind and product.
+func spentOf(b shard.Queries, campaign ids.UUID, from, to uint32) (all []command.ReversalPart) {
 	sold := make(map[uint32][]command.ReversalPart) // What purchases were charged, by cell and product.
-	b.CampaignSaleCells(campaign, 0, math.MaxUint32, func(s *shard.ProductSales) {
+	b.CampaignSaleCells(campaign, from, to, func(s *shard.ProductSales) {
 		if s.SpentPurchases > 0 {
 			sold[s.Cell] = append(sold[s.Cell], command.ReversalPart{Product: s.Product, Amount: s.SpentPurchases})
 		}
 	})
-	b.CampaignBidCells(campaign, 0, math.MaxUint32, func(c *shard.BidCell) {
+	b.CampaignBidCells(campaign, from, to, func(c *shard.BidCell) {
 		for _, p := range [...]command.ReversalPart{
 			{Kind: event.Click, Amount: c.SpentClicks}, {Kind: event.Impression, Amount: c.SpentImpressions},
 		} {

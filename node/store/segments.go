@@ -48,10 +48,8 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 	if err := t.checkDynamic(all); err != nil {
 		return err
 	}
-	var cleared []string
 	ended := map[string]bool{} // Segments that were dynamic and are not any more.
 	err := t.retry(ctx, func() (records []command.Record, err error) {
-		cleared = nil
 		clear(ended)
 		for i := range all {
 			x := &all[i]
@@ -63,9 +61,6 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 			if err == nil {
 				x.ID, x.CreatedMillis = at.item.ID, at.item.CreatedMillis
 				records = append(records, segments.record(t, x, at.version))
-				if x.Dynamic() && !at.item.Dynamic() {
-					cleared = append(cleared, x.ExternalID)
-				}
 				ended[x.ExternalID] = at.item.Dynamic() && !x.Dynamic()
 				continue
 			}
@@ -76,11 +71,6 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 		return records, nil
 	}, command.AlreadyExists, command.NotFound)
 	err = limited(err, "segments", t.store.Limits.Segments)
-	for _, id := range cleared {
-		if err == nil {
-			err = t.clearSegment(ctx, id)
-		}
-	}
 	for i := range all {
 		if x := &all[i]; err == nil && (x.Dynamic() || ended[x.ExternalID]) {
 			err = t.defineSegment(ctx, x)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/event"
 )
@@ -41,5 +42,26 @@ func TestArraysStopGrowing(t *testing.T) {
 	ParseEvents(&batch, goldenNow, &f)
 	if len(batch.Events) != event.PerArrayMax+1 || len(batch.Items) != event.ItemsMax {
 		t.Errorf("%d events and %d items were kept", len(batch.Events), len(batch.Items))
+	}
+}
+
+// TestPiecesCanBeSummed: however many pieces of an item a client reports as bought or returned, those of all items have a sum. Returns
+// are carried out by such sums.
+func TestPiecesCanBeSummed(t *testing.T) {
+	for _, c := range []struct{ returnOf, quantity string }{{"", "99999999999999999999"}, {`"returnOf":"s",`, "-99999999999999999999"}} {
+		item := `{"productId":"p","quantity":` + c.quantity + `}`
+		batch := event.Batch{Body: []byte(`{"purchases":[{"id":"r","occurredAt":"2026-03-01T11:00:00Z","opaqueUserId":"u",` + c.returnOf +
+			`"items":` + list(event.ItemsMax, item, item) + `}]}`)}
+		var f Fault
+		if code := ParseEvents(&batch, goldenNow, &f); code != apierr.OK || len(batch.Items) != event.ItemsMax {
+			t.Fatalf("%s: %v, %d items", c.quantity, code, len(batch.Items))
+		}
+		sum := int64(0)
+		for _, item := range batch.Items {
+			if item.Quantity < 1 || sum+item.Quantity < sum {
+				t.Fatalf("%s: %d pieces cannot be added to %d", c.quantity, item.Quantity, sum)
+			}
+			sum += item.Quantity
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -386,7 +387,7 @@ func modelItems(items []any) string {
 		quantity := int64(1)
 		if n := item["quantity"]; n != nil {
 			quantity, _ = integer([]byte(n.(stdjson.Number)))
-			quantity = max(quantity, -quantity) // Negative in a return.
+			quantity = min(max(quantity, -quantity), event.PiecesMax) // Negative in a return.
 		}
 		fmt.Fprintf(&b, "\n  %d × %q", quantity, item["productId"])
 		if vendor := str(item, "vendorId"); len([]rune(vendor)) <= 255 {

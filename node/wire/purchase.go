@@ -105,7 +105,7 @@ func (s *eventScanner) quantity(it *event.Item, item rank) {
 	if n > -1 && !s.signs.notNegative.found {
 		s.signs.notNegative = at
 	}
-	it.Quantity = max(n, -n) // A return is recorded with the number of pieces that came back.
+	it.Quantity = min(max(n, -n), event.PiecesMax) // A return is recorded with the number of pieces that came back.
 }
 
 const quantityPath = "purchases[#].items[#].quantity"

@@ -19,6 +19,12 @@ const (
 	dayMillis      = 24 * 3600 * 1000
 )
 
+// PiecesMax bounds the pieces of an item. BOUND: the interface has no limit. A larger quantity counts as this one, so that the
+// pieces of all items of a purchase can be summed.
+const PiecesMax = 1_000_000_000_000
+
+const _ int64 = ItemsMax * PiecesMax // It fits.
+
 // AgeSecondsMax bounds the age of an event in its record. BOUND: the time in which a click is charged; what is reported
 // later says nothing about how long money has to be held.
 const AgeSecondsMax = ClickMillis / 1000
