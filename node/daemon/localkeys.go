@@ -107,6 +107,7 @@ func (k localKeys) audited(ctx context.Context, marketplace, operation, method s
 	}
 	entry := store.NewAuditRequest(ordinal, store.AuditEntry{
 		Millis: time.Now().UnixMilli(), KeyID: localCaller, Operation: operation, Method: method, Path: operator.LocalSocket, RequestID: rand.Text(),
+		Status: http.StatusOK,
 	})
 	result, err := do(store.WithAudit(ctx, entry), k.store.Tenant(ordinal))
 	status, after := http.StatusOK, json.RawMessage(nil)
