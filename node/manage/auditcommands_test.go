@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (c *entryChecker) Check(r *http.Request, _ string, rec *httptest.ResponseRe
 		return nil
 	}
 	id, operation := rec.Header().Get("X-Request-Id"), c.OperationOf(r)
-	entries := c.fresh()
+	entries := c.fresh(r.Context())
 	good := rec.Code >= 200 && rec.Code <= 299
 	switch {
 	case len(entries) > 1:
@@ -132,9 +133,9 @@ func sorted(text []byte) string {
 }
 
 // fresh returns the entries that were not in any log before.
-func (c *entryChecker) fresh() (all []store.AuditEntry) {
+func (c *entryChecker) fresh(ctx context.Context) (all []store.AuditEntry) {
 	for m := uint16(managetest.Main); m <= managetest.Suspended; m++ {
-		log, _, err := c.w.Store.Tenant(m).AuditLog(nil, store.Page{Limit: 100_000}, func(e *store.AuditEntry) bool { return !c.checked[e.ID.String()] }) //nolint:staticcheck // It is not used.
+		log, _, err := c.w.Store.Tenant(m).AuditLog(ctx, store.Page{Limit: 100_000}, func(e *store.AuditEntry) bool { return !c.checked[e.ID.String()] })
 		if err != nil {
 			panic(err)
 		}
