@@ -18,7 +18,7 @@ const (
 	auditPruneInterval = 5 * time.Minute
 )
 
-// auditWriter completes the audit log in the background, with many entries per command: the answers to requests whose
+// auditWriter completes the audit log of a group in the background, with many entries per command: the answers to requests whose
 // entries were written with their changes (store.AuditRequest), and the entries of requests that were answered 2xx and
 // changed nothing.
 //

@@ -201,7 +201,7 @@ func (n *node) startAlone(ctx context.Context) error {
 	if err := n.bootstrap(ctx); err != nil {
 		return err
 	}
-	n.auditLog = newAuditWriter(n.store, n.log)
+	n.auditLog = newAuditWriters(n.store, n.log)
 	n.push("audit log", func(ctx context.Context) error { n.auditLog.close(ctx); return nil })
 	_, err := n.openConsole(ctx)
 	return err
