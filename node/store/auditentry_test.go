@@ -196,6 +196,15 @@ func TestAChangeCarriesItsEntry(t *testing.T) {
 		t.Errorf("a request that was refused after a part of it was done: %+v, %t", e, write)
 	}
 
+	ctx, a = x.begin()
+	if _, err := x.UpdateSegmentUsers(ctx, "s", command.SegmentReplace, []uint64{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	x.expect("staged and committed users of a segment", 2, 201, 201, 201, 201)
+	if _, write := a.End(201, nil); write {
+		t.Error("an entry that says everything is written again")
+	}
+
 	x.w.FailWrites(true)
 	ctx, a = x.begin()
 	if _, err := x.Adjust(ctx, "v1", ids.UUID{}, 5, true, ""); err == nil {
@@ -238,7 +247,7 @@ func TestAnEntryOfTwoGroupsIsListedOnce(t *testing.T) {
 	if want := "0 200,1 409,end,2 200,4 200,end"; strings.Join(pages, ",") != want {
 		t.Errorf("pages %q, want %s", pages, want)
 	}
-	if removed, err := x.PruneAudit(t.Context(), 3); err != nil || removed != 3 { // The twin counts, until it is pruned with the other.
+	if removed, err := x.PruneAudit(t.Context(), 3); err != nil || removed != 3 { // The entry of two groups counts twice.
 		t.Errorf("%d were removed, %v", removed, err)
 	}
 	if left := x.log(); len(left) != 2 || left[0].RequestID != "0" || left[1].RequestID != "1" {
