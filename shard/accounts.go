@@ -38,7 +38,8 @@ func (m *Machine) openAccount(a *command.OpenAccount) command.Result {
 	}
 	if a.Account == ids.DefaultWalletOf(a.Marketplace, a.VendorID) {
 		w, why := m.walletFor(a.Marketplace, a.VendorID, a.Account)
-		if why == command.Done && m.wallets[a.Account] == nil {
+		m.repeated = m.wallets[a.Account] != nil
+		if why == command.Done && !m.repeated {
 			m.saveWallet(w)
 		}
 		return command.Result{Refusal: why}
@@ -47,6 +48,7 @@ func (m *Machine) openAccount(a *command.OpenAccount) command.Result {
 		if old.Marketplace != a.Marketplace || old.VendorID != a.VendorID {
 			return refused(command.AlreadyExists, 0)
 		}
+		m.repeated = true
 		return command.Result{}
 	}
 	return m.addAccount(a, WalletsMax-1)
@@ -59,6 +61,7 @@ func (m *Machine) openLedgerAccount(a *command.OpenAccount) command.Result {
 		return refused(command.Invalid, 0)
 	}
 	if _, repeated := m.adjusts.balances[a.Request]; repeated {
+		m.repeated = true
 		return command.Result{}
 	}
 	if m.wallets[a.Account] != nil {

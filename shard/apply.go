@@ -39,14 +39,14 @@ func (m *Machine) Apply(b Batch, cmd []byte) []byte {
 
 // applyManaged applies every command but Events.
 func (m *Machine) applyManaged(c *command.Command) []byte {
-	if c.Op == command.OpCommitSegment {
-		return m.applyCommitSegment(c)
-	}
 	m.repeated = false
-	r := m.manage(c)
-	if c.Notice != nil && r.Refusal == command.Done && !m.repeated {
-		m.storeNotice(c.Notice)
+	if c.Op == command.OpCommitSegment {
+		r := m.applyCommitSegment(c)
+		m.storeCarried(c, r.Refusal)
+		return command.AppendSegmentResult(make([]byte, 0, 16), &r)
 	}
+	r := m.manage(c)
+	m.storeCarried(c, r.Refusal)
 	return answer(r)
 }
 
@@ -69,7 +69,7 @@ func (m *Machine) manage(c *command.Command) command.Result {
 	case command.OpPutMarketplace:
 		return applyDecoded(c, command.ReadPutMarketplace, m.replaceMarketplace)
 	case command.OpPutRecords:
-		return applyIfCarried(m.meta, c, command.ReadPutRecords, m.putRecords)
+		return applyDecoded(c, command.ReadPutRecords, m.putCarriedRecords)
 	case command.OpPutCategories:
 		return applyIfCarried(m.meta, c, command.ReadPutCategories, m.putCategories)
 	case command.OpPutProducts:

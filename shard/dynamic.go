@@ -55,6 +55,7 @@ func (m *Machine) defineSegment(x *command.DefineSegment) command.Result {
 	d := m.dynamicOf(x.Marketplace, x.Segment)
 	switch {
 	case d == nil && x.Drop, d != nil && !x.Drop && d.definition == x.Definition:
+		m.repeated = true
 		return command.Result{}
 	case d == nil && m.countDynamic(x.Marketplace) >= DynamicSegmentsMax:
 		return refused(command.TooMany, 0)

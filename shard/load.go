@@ -299,7 +299,7 @@ func (l *loader) loadManagementRecord(key, value []byte) error {
 	class := countKey{kind, marketplace, r.class}
 	l.m.counts[class]++
 	l.m.expiring.apply(&expiryChange{class: class, id: string(key[3:]), millis: r.expires})
-	l.m.feed.PutRecord(kind, marketplace, string(key[3:]), r.value)
+	l.m.feedRecord(kind, marketplace, string(key[3:]), r.value)
 	return nil
 }
 

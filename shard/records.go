@@ -82,13 +82,12 @@ func (m *Machine) putRecords(p *command.PutRecords) command.Result {
 	m.state.lastVersion = version
 	for _, x := range t.expiryChanges {
 		if x.evicted {
-			m.feed.PutRecord(x.class.kind, x.class.marketplace, x.id, nil)
+			m.feedRecord(x.class.kind, x.class.marketplace, x.id, nil)
 		}
 	}
 	for i := range p.Records {
 		r := &p.Records[i]
-		m.feed.PutRecord(r.Kind, r.Marketplace, r.ID, r.Value)
-		m.changed = true
+		m.feedRecord(r.Kind, r.Marketplace, r.ID, r.Value)
 	}
 	return command.Result{}
 }

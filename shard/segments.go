@@ -53,19 +53,19 @@ func (m *Machine) stageSegment(x *command.StageSegment) command.Result {
 }
 
 // applyCommitSegment applies a CommitSegment, which is answered by a SegmentResult instead of a Result.
-func (m *Machine) applyCommitSegment(c *command.Command) []byte {
+func (m *Machine) applyCommitSegment(c *command.Command) command.SegmentResult {
 	x, err := command.ReadCommitSegment(c)
-	r := command.SegmentResult{Refusal: command.Invalid}
-	if err == nil && m.meta && isID(x.Segment) && !x.Upload.IsZero() && x.Pieces <= piecesMax {
-		r = m.commitSegment(&x)
+	if err != nil || !m.meta || !isID(x.Segment) || x.Upload.IsZero() || x.Pieces > piecesMax {
+		return command.SegmentResult{Refusal: command.Invalid}
 	}
-	return command.AppendSegmentResult(make([]byte, 0, 16), &r)
+	return m.commitSegment(&x)
 }
 
 func (m *Machine) commitSegment(x *command.CommitSegment) command.SegmentResult {
 	prefix := prefixSegment(nil, x.Marketplace, x.Segment)
 	head := m.segmentHead(prefix)
 	if head.upload == x.Upload {
+		m.repeated = true
 		return head.result
 	}
 	dynamic := m.dynamicOf(x.Marketplace, x.Segment)

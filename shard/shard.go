@@ -84,7 +84,7 @@ type Machine struct {
 	written         bool         // The batch changed something.
 	changed         bool         // The feed received something that is not yet published to auctions.
 	managed         bool         // The batch contains a command that is not Events.
-	repeated        bool         // The command is the repeat of a creation or of an end, and made no change.
+	repeated        bool         // The command is a repeat, such as that of a creation, and made no change.
 
 	overlay  map[string][]byte // Cold records written by the batch; nil means deleted.
 	counts   map[countKey]int  // Number of records by kind, marketplace and class.

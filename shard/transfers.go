@@ -29,7 +29,8 @@ func (m *Machine) transfer(x *command.Transfer) command.Result {
 	if x.Step == command.TransferReceive && t.State == ledger.Refused {
 		return refused(command.TooMany, 0)
 	}
-	return command.Result{} // Repeated.
+	m.repeated = true
+	return command.Result{}
 }
 
 // firstStep applies the first step of a transfer that this group sees.
@@ -132,7 +133,8 @@ func (m *Machine) endTransfer(x *command.Transfer, t *ledger.Transfer) command.R
 	}
 	switch t.State {
 	case after:
-		return command.Result{} // Repeated.
+		m.repeated = true
+		return command.Result{}
 	case ledger.InTransit:
 	default:
 		return refused(command.WrongState, 0)

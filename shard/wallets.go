@@ -59,6 +59,7 @@ func (m *Machine) purgeAdjusts() {
 // adjustWallet adds an amount to a wallet, once per request id.
 func (m *Machine) adjustWallet(a *command.AdjustWallet) command.Result {
 	if balance, repeated := m.adjusts.balances[a.Request]; repeated {
+		m.repeated = true
 		return command.Result{Balance: balance}
 	}
 	if !isID(a.VendorID) {

@@ -30,8 +30,7 @@ func TestAVendorIsDeletedWhileARequestIsUnderWay(t *testing.T) {
 					method, at, query = http.MethodPatch, at+"/"+c.campaign(t, w, "v").String(), ""
 				}
 				places, _ := p.places(c)
-				// The first command of a request is its audit entry, the second the change.
-				w.BeforeNextCommand(func() { w.BeforeNextCommand(func() { deleted(t, w, "v") }) })
+				w.BeforeNextCommand(func() { deleted(t, w, "v") })
 				rec := call(w, method, at+query, p.key(w, "v"), p.body(c, places, "v"))
 				if got := resultOf(t, rec); got != c.want {
 					t.Errorf("result %q, want %q: %s", got, c.want, rec.Body)

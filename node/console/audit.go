@@ -24,7 +24,7 @@ func auditedIn[T any](
 	}
 	entry := store.NewAuditRequest(marketplace, store.AuditEntry{
 		Millis: h.deps.Now().UnixMilli(), UserID: id, UserEmail: who.Email,
-		Operation: operation, Method: r.Method, Path: r.URL.Path, RequestID: r.Header.Get("X-Request-Id"),
+		Operation: operation, Method: r.Method, Path: r.URL.Path, RequestID: r.Header.Get("X-Request-Id"), Status: http.StatusOK,
 	})
 	body, err := do(store.WithAudit(r.Context(), entry))
 	status := http.StatusOK

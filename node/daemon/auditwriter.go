@@ -18,17 +18,17 @@ const (
 	auditPruneInterval = 5 * time.Minute
 )
 
-// auditWriter completes the audit log in the background, with many entries per command: the outcomes of requests whose
-// entries were written before their changes (store.AuditRequest), and the entries of requests that were answered 2xx
-// and changed nothing.
+// auditWriter completes the audit log of a group in the background, with many entries per command: the answers to requests whose
+// entries were written with their changes (store.AuditRequest), and the entries of requests that were answered 2xx and
+// changed nothing.
 //
 // Marketplaces take turns: a turn is one command of at most store.AuditBatch entries, so one marketplace delays
 // another's entry by one command at most. A failed command is repeated until it succeeds, with the same ids, so that a
 // repetition writes nothing twice. Each marketplace has a bounded queue; a request of a marketplace whose queue is full
 // waits.
 //
-// When the process is killed, queued outcomes are lost: the log then holds entries without an outcome, but no request
-// without an entry. The same holds for an orderly stop without a quorum, which logs how many outcomes are missing.
+// When the process is killed, queued answers are lost: the log then has entries without the body of the answer, but no
+// change without an entry. The same holds for an orderly stop without a quorum, which logs how many are missing.
 type auditWriter struct {
 	store *store.Store
 	log   *slog.Logger
@@ -186,7 +186,7 @@ func (a *auditWriter) finish() bool {
 	}
 	if left > 0 {
 		a.log.Error("audit_outcomes_not_recorded", slog.Int("entries", left),
-			slog.String("effect", "the audit log shows these requests with status 0"))
+			slog.String("effect", "the audit log shows these requests without what was answered"))
 	}
 	a.finished = true
 	a.space.Broadcast()

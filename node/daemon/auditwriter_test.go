@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,6 +202,46 @@ func TestAuditWriterWithoutQuorum(t *testing.T) {
 		}
 		if !strings.Contains(logged.String(), "audit_outcomes_not_recorded entries=600") {
 			t.Errorf("the node logged: %s", logged.String())
+		}
+	})
+}
+
+// failingGroup is the state as a node sees it while one group has no leader.
+type failingGroup struct {
+	groups
+	failing atomic.Uint32
+}
+
+func (f *failingGroup) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]byte, uint64, error) {
+	if uint32(g) == f.failing.Load() {
+		return nil, 0, store.ErrUnavailable
+	}
+	return f.groups.ProposeAt(ctx, g, cmd)
+}
+
+// TestAGroupWithoutLeaderDelaysNoOther: entries go to the group of their change, and while one group commits nothing those of the
+// others are written.
+func TestAGroupWithoutLeaderDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := managetest.New(t)
+		state := &failingGroup{groups: w.Store.Groups}
+		w.Store.Groups = state
+		state.failing.Store(1)
+		writers := newAuditWriters(w.Store, slog.New(slog.DiscardHandler))
+		for _, g := range []ids.Group{1, 0, 2} {
+			for range auditQueueMax {
+				writers.add(1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k", Group: g})
+			}
+		}
+		time.Sleep(time.Minute)
+		if got := len(auditLog(t, w, 1)); got != 2*auditQueueMax || writers.count() != auditQueueMax {
+			t.Errorf("%d entries are in the log and %d are queued while a group has no leader", got, writers.count())
+		}
+		state.failing.Store(1_000)
+		time.Sleep(time.Minute)
+		writers.close(t.Context())
+		if got := len(auditLog(t, w, 1)); got != 3*auditQueueMax || writers.count() != 0 {
+			t.Errorf("%d entries are in the log and %d are queued afterwards", got, writers.count())
 		}
 	})
 }

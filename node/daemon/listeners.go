@@ -164,7 +164,7 @@ func (n *node) openAuctions() {
 }
 
 func (n *node) openManagement(ctx context.Context) error {
-	n.auditLog = newAuditWriter(n.store, n.log)
+	n.auditLog = newAuditWriters(n.store, n.log)
 	n.push("audit log", func(ctx context.Context) error { n.auditLog.close(ctx); return nil })
 	people, err := n.openConsole(ctx)
 	if err != nil {

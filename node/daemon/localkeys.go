@@ -107,6 +107,7 @@ func (k localKeys) audited(ctx context.Context, marketplace, operation, method s
 	}
 	entry := store.NewAuditRequest(ordinal, store.AuditEntry{
 		Millis: time.Now().UnixMilli(), KeyID: localCaller, Operation: operation, Method: method, Path: operator.LocalSocket, RequestID: rand.Text(),
+		Status: http.StatusOK,
 	})
 	result, err := do(store.WithAudit(ctx, entry), k.store.Tenant(ordinal))
 	status, after := http.StatusOK, json.RawMessage(nil)
@@ -200,7 +201,7 @@ func (n *node) startAlone(ctx context.Context) error {
 	if err := n.bootstrap(ctx); err != nil {
 		return err
 	}
-	n.auditLog = newAuditWriter(n.store, n.log)
+	n.auditLog = newAuditWriters(n.store, n.log)
 	n.push("audit log", func(ctx context.Context) error { n.auditLog.close(ctx); return nil })
 	_, err := n.openConsole(ctx)
 	return err

@@ -79,7 +79,7 @@ type node struct {
 	mailCounts   mailCounts
 	failed       chan error // Receives the error of a listener that ended without being stopped.
 	started      []closer
-	auditLog     *auditWriter     // nil until the management listener is open.
+	auditLog     auditWriters     // None until the management listener is open.
 	console      *console.Service // nil until the management listener is open.
 }
 

@@ -25,9 +25,7 @@ func (n *node) scrape() metrics.Node {
 		Pacing: n.pacingMetrics(), AuctionCounts: n.tallyMetrics(), Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailCounts.read(n.cfg.SMTP.Server != ""),
 		Exports: n.exportMetrics(),
 	}
-	if n.auditLog != nil {
-		out.AuditWaiting = n.auditLog.count()
-	}
+	out.AuditWaiting = n.auditLog.count()
 	out.Ready = n.readiness() == ""
 	n.scrapeResources(&out)
 	n.scrapeCertificates(&out)

@@ -31,7 +31,7 @@ func storedAnswers(t *testing.T, w *managetest.Environment) (all []shard.StoredR
 // TestRepeatsOnAnotherNode: a repeat on another node gets the first answer, byte for byte, whatever has changed since, and
 // changes nothing. Another request with the same Idempotency-Key is refused there. No secret is stored readably.
 func TestRepeatsOnAnotherNode(t *testing.T) {
-	s := newStopping(t)
+	s := newStopping(t, command.LevelNewest)
 	other := s.Node(t)
 	base := "/campaign-service/campaigns/" + s.create("base")
 	bids := base + "/bids"
@@ -90,13 +90,13 @@ func TestRepeatsOnAnotherNode(t *testing.T) {
 	}
 }
 
-// TestRepeatsAfterAStop: a request that is killed after any of its commands is completed by its repeat on another node: one object
+// TestRepeatsAfterAStop: a request that is killed before its first command or after any of them is completed by its repeat on another node: one object
 // is made, and the API key of the repeat's answer works. What somebody else has changed between the two stays.
 func TestRepeatsAfterAStop(t *testing.T) {
-	s := newStopping(t)
+	s := newStopping(t, command.LevelNewest)
 	base := s.create("base")
 	stopped := 0
-	for after := 1; after <= 4; after++ {
+	for after := range 5 {
 		id := fmt.Sprint("stop-", after)
 		body := fmt.Sprintf(`{"kind":"management","name":%q}`, id)
 		if s.send(after, http.MethodPost, keys, body, id, id) == nil {
@@ -132,7 +132,7 @@ func TestRepeatsAfterAStop(t *testing.T) {
 
 // TestRepeatsOnTwoNodesAtTheSameMoment: equal requests on two nodes at once make one object, and all get the same answer.
 func TestRepeatsOnTwoNodesAtTheSameMoment(t *testing.T) {
-	s := newStopping(t)
+	s := newStopping(t, command.LevelNewest)
 	nodes := [2]http.Handler{s.Server, s.Node(t)}
 	for round := range 20 {
 		name := fmt.Sprint("both", round)
@@ -153,7 +153,7 @@ func TestRepeatsOnTwoNodesAtTheSameMoment(t *testing.T) {
 // TestLongAnswersAreMadeAgain: an answer above the bound is not stored, but the request is known: its repeat finds what it made,
 // and another request is refused.
 func TestLongAnswersAreMadeAgain(t *testing.T) {
-	s := newStopping(t)
+	s := newStopping(t, command.LevelNewest)
 	one := `{"target":{"type":"product","id":"p"},"amount":5}`
 	body := fmt.Sprintf(`{"bids":[%s]}`, strings.TrimSuffix(strings.Repeat(one+",", 200), ","))
 	base := s.create("base")

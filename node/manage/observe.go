@@ -11,11 +11,12 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// serveChange serves a change and records who made it, the resource before it and the answer. Reads, refusals and repeats that are
-// answered from the cache leave no entry.
+// serveChange serves a change and records who made it, the resource before it and the answer. Reads, refusals and repeats leave no
+// entry.
 //
-// The entry is in the request's context: the store writes it before, or with, the first thing that the request changes
-// (store.AuditRequest), for all operations alike. The answer is added to it afterwards.
+// The entry is in the request's context: the store writes it with the first thing that the request changes (store.AuditRequest), for
+// all operations alike, and with the status of success, because only a change that is made stores it. The body of the answer is added
+// to it afterwards.
 func (s *Server) serveChange(a *bufferedResponse, r *http.Request) {
 	rt := s.routes.of(r)
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -29,7 +30,7 @@ func (s *Server) serveChange(a *bufferedResponse, r *http.Request) {
 	caller := resource.CallerOf(r.Context())
 	record := store.NewAuditRequest(caller.Marketplace, store.AuditEntry{
 		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, UserID: caller.UserID, UserEmail: caller.UserEmail,
-		Operation: rt.operation, Method: r.Method, Path: auditedPath(rt, r),
+		Operation: rt.operation, Method: r.Method, Path: auditedPath(rt, r), Status: rt.success,
 		RequestID: r.Header.Get(requestIDHeader), Before: redact(before),
 	})
 	s.serveAudited(a, r.WithContext(store.WithAudit(r.Context(), record)), record)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
 )
 
 func auditLog(t *testing.T, w *managetest.Environment) []store.AuditEntry {
@@ -88,7 +89,7 @@ func TestPrune(t *testing.T) {
 }
 
 // TestAChangeIsNeverWithoutItsEntry sends the smallest valid request of every operation to a process that ends before it writes how
-// the request ended, as after a kill -9. Every change has its entry in the log, with the status 0.
+// the request ended, as after a kill -9. Every change has its entry in the log, with the status of success and without an answer.
 func TestAChangeIsNeverWithoutItsEntry(t *testing.T) {
 	w := managetest.New(t)
 	w.AuditTo(func(uint16, store.AuditEntry) {})
@@ -114,7 +115,7 @@ func TestAChangeIsNeverWithoutItsEntry(t *testing.T) {
 		entries = len(log)
 	}
 	for _, e := range auditLog(t, w) {
-		if e.Status != 0 || string(e.After) != "null" || e.Operation == "" || e.RequestID == "" {
+		if e.Status < 200 || e.Status > 299 || string(e.After) != "null" || e.Operation == "" || e.RequestID == "" {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -123,24 +124,30 @@ func TestAChangeIsNeverWithoutItsEntry(t *testing.T) {
 	}
 }
 
-// TestRefusedChangesLeaveNoEntry: an entry that was written before a change that was then refused is removed.
+// TestRefusedChangesLeaveNoEntry: a refused change makes no entry. While a node of an older version is in the cluster, an entry that
+// was written before the change is removed.
 func TestRefusedChangesLeaveNoEntry(t *testing.T) {
-	w := managetest.New(t)
-	if rec := call(w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", "management", `{"vendors":[{"id":"v1","name":"Acme"}]}`); rec.Code != 200 {
-		t.Fatal(rec.Code, rec.Body)
-	}
-	before, entries := w.Written(), len(auditLog(t, w))
-	rec := call(w, "POST", "/public/v1/billing-service/vendors/v1/balance/burn", "management", `{"balance": 1}`)
-	if log := auditLog(t, w); w.Written() == before || rec.Code != 400 || len(log) != entries {
-		t.Errorf("%d, %d commands, log %+v", rec.Code, w.Written()-before, log)
+	for level, commands := range map[command.Level]int64{command.LevelNewest: 0, command.LevelAuditEntries - 1: 2} {
+		w := managetest.NewAt(t, level)
+		if rec := call(w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", "management", `{"vendors":[{"id":"v1","name":"Acme"}]}`); rec.Code != 200 {
+			t.Fatal(rec.Code, rec.Body)
+		}
+		before, entries := w.Written(), len(auditLog(t, w))
+		rec := call(w, "POST", "/public/v1/billing-service/vendors/v1/balance/burn", "management", `{"balance": 1}`)
+		if log := auditLog(t, w); w.Written()-before != commands || rec.Code != 400 || len(log) != entries {
+			t.Errorf("level %d: %d, %d commands, want %d; log %+v", level, rec.Code, w.Written()-before, commands, log)
+		}
 	}
 }
 
 // TestAPanicLeavesNoOpenEntry: of a request whose handler panicked after its entry was written, the entry says 500 and stays, whether
 // or not anything was changed, because that is unknown.
 func TestAPanicLeavesNoOpenEntry(t *testing.T) {
-	for changes := range 2 {
-		w := managetest.New(t)
+	for _, x := range []struct {
+		level   command.Level
+		changes int // Commands beside the one with the entry.
+	}{{command.LevelNewest, 0}, {command.LevelAuditEntries - 1, 0}, {command.LevelAuditEntries - 1, 1}} {
+		changes, w := x.changes, managetest.NewAt(t, x.level)
 		send(w, "PUT", catalogs+"/vendors", `{"vendors":[{"id":"v","name":"V"}]}`)
 		send(w, "PUT", catalogs+"/products", `{"products":[{"id":"p","name":"P","vendors":["v"],"categories":[]}]}`)
 		var got []store.AuditEntry
@@ -159,7 +166,7 @@ func TestAPanicLeavesNoOpenEntry(t *testing.T) {
 			t.Fatalf("%d %v, %d commands", status, answer, written)
 		}
 		if len(got) != 1 || got[0].Status != 500 || got[0].Withdrawn {
-			t.Errorf("after %d changes the request was ended with %+v", changes, got)
+			t.Errorf("level %d, after %d changes: the request was ended with %+v", x.level, changes, got)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -16,7 +17,7 @@ import (
 // inner is store.Groups under another name, because embedding Groups would hide its method Groups.
 type inner = store.Groups
 
-// together holds proposals to the data groups back until a number of them have arrived. Then every request has found that it may
+// together holds creations of campaigns back until a number of them have arrived. Then every request has found that it may
 // continue before one of them takes effect, as it happens on several nodes.
 type together struct {
 	inner
@@ -24,7 +25,7 @@ type together struct {
 }
 
 func (g *together) ProposeAt(ctx context.Context, id ids.Group, cmd []byte) ([]byte, uint64, error) {
-	if id != g.Meta() {
+	if c, err := command.Open(cmd); err == nil && c.Op == command.OpCreateCampaign {
 		g.wait.Done()
 		g.wait.Wait()
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -32,6 +33,7 @@ type route struct {
 	method    string
 	path      string // The template.
 	operation string // Operation id in the description; empty for pages and health checks.
+	success   int    // The status of success in the description.
 	serve     http.HandlerFunc
 
 	api        bool                  // True for /public/v1: a key is required, and the answer is buffered.
@@ -133,6 +135,16 @@ func canonicalPath(clean string) (plain, canonical string, err error) {
 	return plain, strings.Join(segments, "/"), nil
 }
 
+// successOf returns the status that an operation is answered with when it succeeds.
+func successOf(op *huma.Operation) int {
+	for status := http.StatusOK; status < http.StatusMultipleChoices; status++ {
+		if op.Responses[strconv.Itoa(status)] != nil {
+			return status
+		}
+	}
+	return http.StatusOK
+}
+
 // applyDescription copies operation ids, credentials and vendor scopes from the description to the routes. It returns an error for a
 // route of the API without a credential, which would be open to everybody, so that no server is built with one.
 func (t *routes) applyDescription(api *huma.OpenAPI) error {
@@ -146,6 +158,7 @@ func (t *routes) applyDescription(api *huma.OpenAPI) error {
 				continue // The core of /v2 serves it, or it is a health check, which is not counted.
 			}
 			rt.operation, rt.streams = op.OperationID, op.OperationID == audience.SegmentUploadID
+			rt.success = successOf(op)
 			rt.vendor, rt.personal = resource.VendorScopeOf(op), resource.IsPersonal(op)
 			for _, requirement := range op.Security {
 				for scheme := range requirement {

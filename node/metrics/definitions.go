@@ -142,7 +142,7 @@ var (
 )
 
 // The audit log, read from the node at each scrape.
-var auditWaiting = definition{"gavel_audit_entries_waiting", "Entries of the audit log whose outcome waits to be written; it shows status 0 until then.", nil}
+var auditWaiting = definition{"gavel_audit_entries_waiting", "Entries of the audit log whose answer waits to be written.", nil}
 
 // The market in memory, read from the node at each scrape.
 var viewVersion = definition{"gavel_view_version", "Version of the market that auctions read; it grows with every change of a campaign, bid or product.", nil}

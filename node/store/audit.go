@@ -1,11 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
-	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
@@ -26,10 +27,12 @@ type AuditEntry struct {
 	Operation string
 	Method    string
 	Path      string          // With its query.
-	Status    int             // HTTP status of the answer; 0 while the request runs, and for good when its node ended before it was written.
+	Status    int             // HTTP status of the answer. 0: see auditNotRecorded.
 	RequestID string          // Of the answer.
 	Before    json.RawMessage // The resource before the change; empty where it cannot be read by the same path.
-	After     json.RawMessage // The body of the answer; empty after a deletion.
+	After     json.RawMessage // The body of the answer; empty after a deletion, and when the node ended before it was written.
+	// Group is the group whose state has the entry; 0 means the meta group.
+	Group ids.Group `json:"-"`
 	// Withdrawn removes the entry from the log, because the request was refused without a change.
 	Withdrawn bool `json:"-"`
 }
@@ -47,9 +50,11 @@ const (
 
 const attemptLen = 24 // Bytes that command.AppendAttempt adds.
 
-// Audit writes entries, and fills in missing ids. Entries that are in the log already are replaced. The entries may need several
-// commands; after an error any of them may be written, and the caller may write all of them again.
+// Audit writes entries to the groups that have them, and fills in missing ids. Entries that are in the log already are replaced. The
+// entries may need several commands, so their order may change; after an error any of them may be written, and the caller may write
+// all of them again.
 func (t Tenant) Audit(ctx context.Context, entries []AuditEntry) error {
+	slices.SortStableFunc(entries, func(a, b AuditEntry) int { return cmp.Compare(a.Group, b.Group) })
 	var some []command.Record
 	empty := len(command.AppendPutRecords(nil, 0, &command.PutRecords{}))
 	const countLen = 1 // Bytes that the number of entries may need beyond that of none.
@@ -59,8 +64,9 @@ func (t Tenant) Audit(ctx context.Context, entries []AuditEntry) error {
 		entries[i].truncate()
 		next := entries[i].record(t.marketplace)
 		more := len(command.AppendPutRecords(nil, 0, &command.PutRecords{Records: []command.Record{next}})) - empty
-		if len(some) == AuditBatch || len(some) > 0 && size+more > AuditCommandMax {
-			if err := t.putRecords(ctx, some); err != nil {
+		full := len(some) == AuditBatch || size+more > AuditCommandMax
+		if len(some) > 0 && (full || entries[i].Group != entries[i-1].Group) {
+			if err := t.putEntries(ctx, entries[i-1].Group, some); err != nil {
 				return err
 			}
 			some, size = nil, empty+countLen+attemptLen
@@ -70,30 +76,34 @@ func (t Tenant) Audit(ctx context.Context, entries []AuditEntry) error {
 	if len(some) == 0 {
 		return nil
 	}
-	return t.putRecords(ctx, some)
+	return t.putEntries(ctx, entries[len(entries)-1].Group, some)
+}
+
+// putEntries writes the records of entries to a group; 0 means the meta group.
+func (t Tenant) putEntries(ctx context.Context, g ids.Group, some []command.Record) error {
+	if g == 0 {
+		g = t.store.Groups.Meta()
+	}
+	_, err := t.putRecordsIn(ctx, g, some)
+	return err
 }
 
 // AuditLog lists the entries for which keep returns true, newest first.
-func (t Tenant) AuditLog(_ context.Context, p Page, keep func(*AuditEntry) bool) ([]AuditEntry, bool, error) {
-	got, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (out page[AuditEntry]) {
-		for after, more := p.After, true; more; {
-			var records []shard.StoredRecord
-			records, more = b.Records(command.RecordAudit, t.marketplace, after, scanStep)
-			for i := range records {
-				after = records[i].ID
-				e := decoded[AuditEntry](records[i].Value)
-				if !keep(&e) {
-					continue
-				}
-				if out.more = len(out.items) == p.Limit; out.more {
-					return out
-				}
-				out.items = append(out.items, e)
-			}
+func (t Tenant) AuditLog(_ context.Context, p Page, keep func(*AuditEntry) bool) (all []AuditEntry, more bool, err error) {
+	log := t.scanAudit(p.After, scanStep)
+	for {
+		e, found, err := log.next()
+		if err != nil || !found {
+			return all, false, err
 		}
-		return out
-	})
-	return got.items, got.more, err
+		if !keep(&e) {
+			continue
+		}
+		if len(all) == p.Limit {
+			return all, true, nil
+		}
+		all = append(all, e)
+	}
 }
 
 // pruneStep is how many entries one command removes.
@@ -106,28 +116,37 @@ func (t Tenant) PruneAudit(ctx context.Context, most int) (removed int, err erro
 		last[i] = 0xff
 	}
 	oldest := positionOf(t.now()-AuditRetention.Milliseconds(), last)
+	log, kept := t.scanAudit("", scanStep), 0
+	old := map[ids.Group][]command.Record{}
 	for {
-		old, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (old []command.Record) {
-			after, kept := "", 0
-			for more := true; more && len(old) < pruneStep; {
-				var records []shard.StoredRecord
-				records, more = b.Records(command.RecordAudit, t.marketplace, after, pruneStep)
-				for i := range records {
-					if after = records[i].ID; kept < most && after <= oldest {
-						kept++
-						continue
-					}
-					old = append(old, command.Record{Kind: command.RecordAudit, Marketplace: t.marketplace, ID: after, Expect: command.Any})
-				}
+		h, err := log.newest()
+		if err != nil {
+			return removed, err
+		}
+		if h == nil {
+			break
+		}
+		at := h.take().ID
+		if kept < most && at <= oldest {
+			kept++
+			continue
+		}
+		old[h.group] = append(old[h.group], command.Record{Kind: command.RecordAudit, Marketplace: t.marketplace, ID: at, Expect: command.Any})
+		if len(old[h.group]) == pruneStep {
+			if err := t.putEntries(ctx, h.group, old[h.group]); err != nil {
+				return removed, err
 			}
-			return old
-		})
-		if err != nil || len(old) == 0 {
-			return removed, err
+			removed, old[h.group] = removed+pruneStep, nil
 		}
-		if err := t.putRecords(ctx, old); err != nil {
-			return removed, err
-		}
-		removed += len(old)
 	}
+	for _, g := range t.store.Groups.Groups() {
+		if len(old[g]) == 0 {
+			continue
+		}
+		if err := t.putEntries(ctx, g, old[g]); err != nil {
+			return removed, err
+		}
+		removed += len(old[g])
+	}
+	return removed, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
@@ -20,21 +21,21 @@ const (
 	AuditPathMax     = 2 << 10 // BOUND: bytes of Path; a request head may have 16 KiB.
 	auditFieldMax    = 128     // BOUND: bytes of the other texts. Names of operations are the longest of them.
 	auditRequestMax  = 64      // BOUND: characters of a request id, of the interface.
-	auditNotRecorded = 0       // Status of an entry whose request has not ended, or whose node ended before the request did.
+	auditNotRecorded = 0       // Status of an entry that was committed before its change, until the request ends.
 )
 
 // AuditRequest is the audit entry of one management request while the request runs.
 //
-// The entry is in the log before anything that the request changes, or together with it: the first command that changes records
-// carries the entry as one record more, in one Raft entry; before any other command the entry is committed by itself. Only then is
-// the command proposed. The answer to the request is not known by then, so the entry says auditNotRecorded until End and
-// Tenant.Audit complete it.
+// The first command of the request that changes something carries the entry (command.AuditEntry, or one record more), so the group
+// of that command stores both or neither. A command that is refused, or that the state machine takes for the repeat of an earlier
+// one, leaves no entry, and then the next command carries it. The entry has the status that the request is answered with when it
+// succeeds. End says whether anything is to be added to the stored entry after that: the body of the answer, or another status,
+// when a later command of the request fails.
 //
-// INVARIANT: whatever a request changed, its entry is in the log, even if the process ends at any moment.
+// INVARIANT: whatever a request changed, its entry is in the log, once, even if the process ends at any moment.
 //
-// The price is one more commit before a change of a campaign, bid, wallet, category or product. Rejected: a flag in every command
-// with the entry behind it, which the state machine would keep in the command's own group. That saves the commit, but needs a new
-// feature level, a log that is read from all groups, and a stored form that can never be changed.
+// While the group has not reached command.LevelAuditEntries, the entry is committed by itself before any command but that of
+// records, with the status 0 (commitFirst).
 type AuditRequest struct {
 	marketplace uint16
 
@@ -43,13 +44,13 @@ type AuditRequest struct {
 	recorded bool // The entry is in the state.
 	unknown  bool // A command with the entry was proposed, and its outcome is unknown.
 	changed  bool // A command of the request was carried out, or its outcome is unknown.
+	repeated bool // A change of the request had been made before, by an equal request.
 }
 
-// NewAuditRequest makes the entry of a request. Texts that are longer than their bounds are cut.
+// NewAuditRequest makes the entry of a request. e.Status is that of success. Texts that are longer than their bounds are cut.
 func NewAuditRequest(marketplace uint16, e AuditEntry) *AuditRequest {
 	e.assignID()
 	e.truncate()
-	e.Status = auditNotRecorded
 	return &AuditRequest{marketplace: marketplace, entry: e}
 }
 
@@ -69,9 +70,15 @@ func auditOf(ctx context.Context) *AuditRequest {
 // MarkUnknown records that the request may have changed something, because its handler panicked.
 func (a *AuditRequest) MarkUnknown() { a.update(func() { a.changed = true }) }
 
+// markRepeated records that a change of the request had been made before, by an equal request, whose entry says so.
+func markRepeated(ctx context.Context) {
+	a := auditOf(ctx)
+	a.update(func() { a.repeated = true })
+}
+
 // End returns the entry as it has to be written now, with the answer to the request. write is false when nothing has to be written:
-// the request was refused and changed nothing. A request that was refused after a part of it was done keeps its entry, with the
-// refusal. REQUIRES: no command of the request runs any more.
+// the stored entry says everything, or the request changed nothing because it was refused or is a repeat. A request that was refused
+// after a part of it was done keeps its entry, with the refusal. REQUIRES: no command of the request runs any more.
 func (a *AuditRequest) End(status int, after json.RawMessage) (e AuditEntry, write bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,33 +87,24 @@ func (a *AuditRequest) End(status int, after json.RawMessage) (e AuditEntry, wri
 	e.truncate()
 	good := status >= 200 && status <= 299
 	e.Withdrawn = !good && !a.changed
-	return e, !e.Withdrawn || a.recorded || a.unknown
-}
-
-// commitFirst commits the entry by itself, unless it is in the log already.
-func (a *AuditRequest) commitFirst(ctx context.Context, t Tenant) error {
-	record, missing := a.missing()
-	if !missing {
-		return nil
+	switch {
+	case e.Withdrawn:
+		return e, a.recorded || a.unknown
+	case a.recorded:
+		return e, status != a.entry.Status || len(after) > 0
+	default:
+		return e, a.changed || !a.repeated
 	}
-	t.session = nil // The entry is not part of what a client may wait for on other nodes.
-	r, err := t.putRecordsOnce(ctx, []command.Record{record})
-	done, unknown := outcome(r.Refusal, err)
-	a.update(func() { a.recorded, a.unknown = a.recorded || done, a.unknown || unknown })
-	return err
 }
 
-// missing returns the record of the entry, and whether the log lacks it.
-func (a *AuditRequest) missing() (command.Record, bool) {
+// missing returns the entry, and whether the log lacks it.
+func (a *AuditRequest) missing() (AuditEntry, bool) {
 	if a == nil {
-		return command.Record{}, false
+		return AuditEntry{}, false
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.recorded {
-		return command.Record{}, false
-	}
-	return a.entry.record(a.marketplace), true
+	return a.entry, !a.recorded
 }
 
 // update changes the state of the request under its lock.
@@ -129,11 +127,22 @@ func outcome(r command.Refusal, err error) (done, unknown bool) {
 	}
 }
 
-// commitAudited commits a command after the audit entry of its request.
+// commitAudited commits a command. The command carries the audit entry of its request when the log lacks it.
 func (t Tenant) commitAudited(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
 	a := auditOf(ctx)
-	if err := a.commitFirst(ctx, t); err != nil {
-		return nil, err
+	entry, missing := a.missing()
+	if missing {
+		carries, err := t.carriesEntries(g)
+		if err == nil && !carries {
+			missing, err = false, a.commitFirst(ctx, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if missing {
+		r := entry.record(a.marketplace)
+		cmd = command.AppendAuditEntry(cmd, &command.AuditEntry{Marketplace: r.Marketplace, ID: r.ID, Value: r.Value})
 	}
 	raw, err := t.proposeOnce(ctx, g, cmd)
 	refusal := command.Done
@@ -141,8 +150,53 @@ func (t Tenant) commitAudited(ctx context.Context, g ids.Group, cmd []byte) ([]b
 		refusal = command.Refusal(raw[0]) // Every answer of the state machine starts with the refusal.
 	}
 	done, unknown := outcome(refusal, err)
-	a.update(func() { a.changed = a.changed || done || unknown })
+	changed := a.proposed(done, unknown, missing, g)
+	if done && missing && !t.isStored(g, a.marketplace, &entry) {
+		a.update(func() { a.recorded, a.repeated, a.changed = false, true, changed })
+	}
 	return raw, err
+}
+
+// proposed records the outcome of a command of a group. with says that the command carried the entry. It returns whether the
+// request had changed something before.
+func (a *AuditRequest) proposed(done, unknown, with bool, g ids.Group) (changed bool) {
+	a.update(func() {
+		changed = a.changed
+		a.changed = a.changed || done || unknown
+		if with && (done || unknown) {
+			a.recorded, a.unknown, a.entry.Group = done, unknown, g
+		}
+	})
+	return changed
+}
+
+// carriesEntries reports whether the commands of a group may carry entries. It asks this node's copy of the group, which may be
+// older than the group: the feature level never goes back.
+func (t Tenant) carriesEntries(g ids.Group) (bool, error) {
+	t.session = nil
+	return t.reached(g, command.LevelAuditEntries)
+}
+
+// isStored reports whether a command that was carried out stored the entry that it carried: the state machine stores none for a
+// repeat. REQUIRES: this node has applied the command. A state that cannot be read counts as one with the entry.
+func (t Tenant) isStored(g ids.Group, marketplace uint16, e *AuditEntry) bool {
+	t.session = nil
+	stored, err := read(t, g, func(b shard.Queries) bool {
+		_, found := b.Record(command.RecordAudit, marketplace, e.ListPosition())
+		return found
+	})
+	return stored || err != nil
+}
+
+// commitFirst commits the entry by itself, with the status 0, because the change that follows may be refused.
+func (a *AuditRequest) commitFirst(ctx context.Context, t Tenant) error {
+	t.session = nil // The entry is not part of what a client may wait for on other nodes.
+	a.update(func() { a.entry.Status = auditNotRecorded })
+	entry, _ := a.missing()
+	r, err := t.putRecordsOnce(ctx, []command.Record{entry.record(a.marketplace)})
+	done, unknown := outcome(r.Refusal, err)
+	a.update(func() { a.recorded, a.unknown = a.recorded || done, a.unknown || unknown })
+	return err
 }
 
 // proposeRecords commits records, together with the request's audit entry when the log lacks it.
@@ -150,14 +204,11 @@ func (t Tenant) proposeRecords(ctx context.Context, records []command.Record) (c
 	a := auditOf(ctx)
 	entry, missing := a.missing()
 	if missing {
-		records = append(slices.Clip(records), entry)
+		records = append(slices.Clip(records), entry.record(a.marketplace))
 	}
 	r, err := t.putRecordsOnce(ctx, records)
 	done, unknown := outcome(r.Refusal, err)
-	a.update(func() {
-		a.changed = a.changed || done || unknown
-		a.recorded, a.unknown = a.recorded || done, a.unknown || unknown && missing
-	})
+	a.proposed(done, unknown, missing, t.store.Groups.Meta())
 	return r, err
 }
 

@@ -171,6 +171,7 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 	defer release()
 	t.assignIDs(ctx, campaign, bids, t.now())
 	if repeated, err := t.findAdded(ctx, campaign, bids); repeated || err != nil {
+		markRepeated(ctx)
 		return err
 	}
 	if err := t.checkExclusive(&c.Campaign, bids); err != nil {

@@ -167,6 +167,7 @@ func (s collection[T]) addWithin(ctx context.Context, t Tenant, most int, items 
 		}
 		stored[i] = at.item
 	}
+	markRepeated(ctx)
 	return stored, nil
 }
 

@@ -155,6 +155,7 @@ func (t Tenant) AddJob(ctx context.Context, x *Job) error {
 	records := t.newJob(ctx, x, t.now())
 	err := t.putRecords(ctx, records)
 	if errors.Is(err, ErrAlreadyExists) { // A repeat under the same idempotency key.
+		markRepeated(ctx)
 		return nil
 	}
 	return err
@@ -168,6 +169,7 @@ func (t Tenant) AddFinishedJob(ctx context.Context, x *Job, result string) error
 	records[0] = t.jobRecord(x, 0)
 	err := t.putRecords(ctx, append(records, t.notices(ChannelJob, noticeOf(x))...))
 	if errors.Is(err, ErrAlreadyExists) { // A repeat under the same idempotency key.
+		markRepeated(ctx)
 		return nil
 	}
 	return err

@@ -34,6 +34,7 @@ func (t Tenant) CreateKey(ctx context.Context, kind KeyKind, name string, expire
 	}
 	known, err := t.key(made.ID)
 	if err != nil || t.now()-known.CreatedMillis < AnswerRetention.Milliseconds() {
+		markRepeated(ctx)
 		return known, text, err
 	}
 	return t.createKey(ctx, kind, name, expiresMillis, rand.Reader)

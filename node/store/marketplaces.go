@@ -76,7 +76,8 @@ const (
 func (o Operator) CreateMarketplace(ctx context.Context, m market.Marketplace) (market.Marketplace, error) {
 	m.ID = o.own.mint(ctx, 0)
 	if known, err := o.Marketplace(ctx, m.ID); err == nil {
-		return known, nil // A repeat under the same idempotency key.
+		markRepeated(ctx) // The request has the idempotency key of an earlier one.
+		return known, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()

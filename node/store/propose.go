@@ -12,15 +12,19 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// propose commits a management command, after the audit entry of its request, and returns a refusal as an error.
+// propose commits a management command with the audit entry of its request, and returns a refusal as an error.
 func (t Tenant) propose(ctx context.Context, g ids.Group, cmd []byte) (command.Result, error) {
 	raw, err := t.commitAudited(ctx, g, cmd)
 	return result(g, raw, err)
 }
 
-// putRecordsOnce proposes records without committing the audit entry first: records may carry the entry themselves.
+// putRecordsOnce proposes records without an audit entry beside them.
 func (t Tenant) putRecordsOnce(ctx context.Context, records []command.Record) (command.Result, error) {
-	g := t.store.Groups.Meta()
+	return t.putRecordsIn(ctx, t.store.Groups.Meta(), records)
+}
+
+// putRecordsIn is putRecordsOnce for a group. Groups other than the meta group store only entries of the audit log.
+func (t Tenant) putRecordsIn(ctx context.Context, g ids.Group, records []command.Record) (command.Result, error) {
 	raw, err := t.proposeOnce(ctx, g, command.AppendPutRecords(nil, t.now(), &command.PutRecords{Records: records}))
 	return result(g, raw, err)
 }

@@ -53,7 +53,8 @@ func (t Tenant) ReverseCharge(ctx context.Context, n ChargeName, amount money.Mi
 	}
 	x := t.newReversal(ctx, campaign.ID, about)
 	if r, err := t.Reversal(ctx, x.ID); err == nil || !errors.Is(err, ErrNotFound) {
-		return r, err // The request is a repeat.
+		markRepeated(ctx)
+		return r, err
 	}
 	if amount == 0 {
 		amount = charge.Amount - charge.Reversed
@@ -77,7 +78,8 @@ func (t Tenant) ReverseCharge(ctx context.Context, n ChargeName, amount money.Mi
 func (t Tenant) ReverseAmount(ctx context.Context, campaign ids.UUID, amount money.Micros, about About) (shard.Reversal, error) {
 	x := t.newReversal(ctx, campaign, about)
 	if r, err := t.Reversal(ctx, x.ID); err == nil || !errors.Is(err, ErrNotFound) {
-		return r, err // The request is a repeat.
+		markRepeated(ctx)
+		return r, err
 	}
 	g := t.store.Groups.GroupOf(ids.ShardOf(campaign))
 	for range maxAttempts {

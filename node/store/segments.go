@@ -102,7 +102,10 @@ func (t Tenant) UpdateSegmentUsers(ctx context.Context, externalID string, actio
 	pieces := uint32(0)
 	for some := range slices.Chunk(users, market.SegmentChunkMax) {
 		x := command.StageSegment{Marketplace: t.marketplace, Segment: externalID, Upload: upload, Piece: pieces, Users: some}
-		_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendStageSegment(nil, t.now(), &x))
+		// Staging is no change that anybody sees, so the command carries no audit entry: the commit does.
+		meta := t.store.Groups.Meta()
+		raw, err := t.proposeOnce(ctx, meta, command.AppendStageSegment(nil, t.now(), &x))
+		_, err = result(meta, raw, err)
 		if errors.Is(err, ErrTooMany) {
 			err = fmt.Errorf("%w: too many uploads of segments are under way", ErrUnavailable)
 		}

@@ -249,6 +249,22 @@ var (
 			}
 			return x, err
 		}),
+		example("audit entry", func(dst []byte, millis int64, x *audited) []byte {
+			cmd := AppendPatchCampaign(dst, millis, &x.PatchCampaign)
+			return AppendAttempt(AppendAuditEntry(AppendNotice(cmd, &x.Notice), &x.AuditEntry), x.Attempt)
+		}, audited{
+			noticed{
+				attempted{PatchCampaign{Campaign: ids.UUID{1}, Marketplace: 2, Active: new(true)}, Attempt{[16]byte{3}, 4}},
+				Notice{2, ids.UUID{5}, []byte("changed")},
+			},
+			AuditEntry{6, "entry", []byte("who")},
+		}, func(c *Command) (x audited, err error) {
+			x.PatchCampaign, err = ReadPatchCampaign(c)
+			if x.Attempt = c.Attempt; c.Notice != nil && c.Entry != nil {
+				x.Notice, x.AuditEntry = *c.Notice, *c.Entry
+			}
+			return x, err
+		}),
 	}
 )
 
@@ -270,6 +286,11 @@ type attempted struct {
 type noticed struct {
 	attempted
 	Notice
+}
+
+type audited struct {
+	noticed
+	AuditEntry
 }
 
 func example[T any](name string, write func([]byte, int64, *T) []byte, x T, read func(*Command) (T, error)) struct {
@@ -362,10 +383,11 @@ func TestNewerCommandsAreReported(t *testing.T) {
 	for name, change := range map[string]func(cmd []byte){
 		"version": func(cmd []byte) { cmd[0] = Version + 1 },
 		"op":      func(cmd []byte) { cmd[1] = byte(len(introduced)) },
-		"flag":    func(cmd []byte) { cmd[2] = 4 },
+		"flag":    func(cmd []byte) { cmd[2] = 8 },
 		"level":   func(cmd []byte) { cmd[levelAt] = byte(LevelNewest) + 1 },
 		"attempt": func(cmd []byte) { cmd[2] = flagAttempt }, // On a command that cannot be an attempt.
 		"notice":  func(cmd []byte) { cmd[2] = flagNotice },  // On a command that cannot carry one.
+		"entry":   func(cmd []byte) { cmd[2] = flagAuditEntry },
 	} {
 		cmd := AppendNoop(nil, now)
 		change(cmd)

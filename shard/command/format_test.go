@@ -11,9 +11,10 @@ const formatIntroduction = `# Format 1
 
 Generated from the tables of this package by ` + "`go test ./shard/command -run TestFormat -rewrite`" + `. It is append only.
 
-A command is a header and a body. The header, little-endian: version u8 (1), kind u8, flags u8 (1: an attempt), level
-u8, count u32, the proposer's clock i64 in Unix milliseconds, CRC-32C u32 of everything else. An attempt ends with its
-id (16 bytes) and the turn seen (u64).
+A command is a header and a body. The header, little-endian: version u8 (1), kind u8, flags u8, level u8, count u32, the
+proposer's clock i64 in Unix milliseconds, CRC-32C u32 of everything else. What the flags name follows the body, in this
+order. 2: a notice (marketplace u16, id 16 bytes, value, its length u32). 4: an entry of the audit log (marketplace u16,
+id, value, length of the id u8, length of the value u32). 1: an attempt (id 16 bytes, turn seen u64).
 
 A value is its fixed members in order, a mask (uvarint) of the optional members that are not zero, and these members in
 order. A patch is a mask of the members that it changes, by number, and their new values. Numbers are little-endian. A

@@ -35,12 +35,13 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // OWNERSHIP: it aliases the bytes it was opened from.
 type Command struct {
 	Op        Op
-	Needs     Level   // The feature level from which the command may be proposed.
-	Count     uint32  // Number of records of an Events command, and of users of a StageSegment.
-	NowMillis int64   // The proposer's clock in Unix milliseconds.
-	Attempted bool    // The command is an attempt.
-	Attempt   Attempt // Set if Attempted.
-	Notice    *Notice // Nil for none.
+	Needs     Level       // The feature level from which the command may be proposed.
+	Count     uint32      // Number of records of an Events command, and of users of a StageSegment.
+	NowMillis int64       // The proposer's clock in Unix milliseconds.
+	Attempted bool        // The command is an attempt.
+	Attempt   Attempt     // Set if Attempted.
+	Notice    *Notice     // Nil for none.
+	Entry     *AuditEntry // Nil for none.
 	body      []byte
 }
 
@@ -67,6 +68,12 @@ func Open(cmd []byte) (Command, error) {
 	if c.Attempted {
 		var ok bool
 		if c.body, c.Attempt, ok = splitAttempt(c.body); !ok {
+			return Command{}, ErrUnreadable
+		}
+	}
+	if cmd[flagsAt]&flagAuditEntry != 0 {
+		var ok bool
+		if c.body, c.Entry, ok = splitAuditEntry(c.body); !ok || needs < LevelAuditEntries {
 			return Command{}, ErrUnreadable
 		}
 	}
@@ -110,6 +117,9 @@ func (c *Command) decoder() Decoder {
 	needs := introduced[c.Op]
 	if c.Notice != nil {
 		needs = max(needs, LevelNotices)
+	}
+	if c.Entry != nil {
+		needs = max(needs, LevelAuditEntries)
 	}
 	return Decoder{rest: c.body, ofLevel: true, level: c.Needs, needs: needs}
 }

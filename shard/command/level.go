@@ -52,10 +52,13 @@ const (
 	LevelDynamicSegments
 	// LevelInvalidTraffic lets a marketplace have rules by which clicks are invalid (market.ClickRules).
 	LevelInvalidTraffic
+	// LevelAuditEntries lets management commands carry the entry of the audit log of the request that they belong to, and
+	// lets every group store such entries (auditentry.go).
+	LevelAuditEntries
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelInvalidTraffic
+const LevelNewest = LevelAuditEntries
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
@@ -91,8 +94,8 @@ func needsOf(cmd []byte) (needs Level, known bool) {
 	switch {
 	case cmd[0] != Version, op == 0, int(op) >= len(introduced), needs > LevelNewest:
 		return 0, false
-	case flags&^(flagAttempt|flagNotice) != 0, flags&flagAttempt != 0 && !op.mayBeAttempt(),
-		flags&flagNotice != 0 && !op.mayCarryNotice():
+	case flags&^(flagAttempt|flagNotice|flagAuditEntry) != 0, flags&flagAttempt != 0 && !op.mayBeAttempt(),
+		flags&flagNotice != 0 && !op.mayCarryNotice(), flags&flagAuditEntry != 0 && !op.mayCarryAuditEntry():
 		return 0, false
 	case op == OpSetFeature && len(cmd) >= HeaderLen+2 &&
 		Level(binary.LittleEndian.Uint16(cmd[HeaderLen:])) > LevelNewest:

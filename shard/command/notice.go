@@ -27,8 +27,8 @@ const (
 	noticeLen  = 2 + 16 + 4 // Bytes of a notice beside its value.
 )
 
-// AppendNotice makes a command carry a notice. REQUIRES: the command changes campaigns or bids, and is no attempt yet.
-// OWNERSHIP: the result reuses the memory of cmd.
+// AppendNotice makes a command carry a notice. REQUIRES: the command changes campaigns or bids, carries no AuditEntry and
+// is no attempt yet. OWNERSHIP: the result reuses the memory of cmd.
 func AppendNotice(cmd []byte, n *Notice) []byte {
 	cmd[flagsAt] |= flagNotice
 	cmd[levelAt] = max(cmd[levelAt], byte(LevelNotices))

@@ -31,6 +31,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareAccounts(b, fail)
 	m.compareCatalog(b, fail)
 	m.compareNotices(b, fail)
+	m.compareAuditEntries(b, fail)
 	m.comparePaces(r, b, fail)
 	m.compareLearned(r, b, fail)
 	m.compareAuctions(b, fail)

@@ -63,8 +63,8 @@ func readEvents(c *command.Command) (e command.Events, err error) {
 	return e, err
 }
 
-// Describe returns a command as a line of text: its name, level, time, attempt and notice, and its members that are not
-// zero.
+// Describe returns a command as a line of text: its name, level, time, attempt, notice and audit entry, and its members
+// that are not zero.
 func Describe(cmd []byte) (string, error) {
 	c, err := command.Open(cmd)
 	if err != nil {
@@ -85,6 +85,9 @@ func Describe(cmd []byte) (string, error) {
 	}
 	if c.Notice != nil {
 		fmt.Fprintf(&b, ", notice %s of marketplace %d %q", c.Notice.ID, c.Notice.Marketplace, c.Notice.Value)
+	}
+	if c.Entry != nil {
+		fmt.Fprintf(&b, ", audit entry %s of marketplace %d %q", c.Entry.ID, c.Entry.Marketplace, c.Entry.Value)
 	}
 	b.WriteString(":")
 	describeMembers(&b, reflect.ValueOf(x), " ")

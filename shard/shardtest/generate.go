@@ -255,5 +255,7 @@ func (g *Generator) adjust() Step {
 		}
 	}
 	g.asked = append(g.asked, a)
-	return Step{Name: "adjust", Command: command.AppendAdjustWallet(nil, g.now, &a), Result: g.Model.Adjust(&a)}
+	_, repeated := g.Model.adjusts[a.Request]
+	s := Step{Name: "adjust", Command: command.AppendAdjustWallet(nil, g.now, &a), Result: g.Model.Adjust(&a)}
+	return g.audit(s, a.Marketplace, !repeated)
 }

@@ -49,7 +49,8 @@ func (g *Generator) create() Step {
 	g.made = append(g.made, x)
 	before := len(g.Model.Campaigns)
 	s := Step{Name: "create", Command: command.AppendCreateCampaign(nil, g.now, &x), Result: g.Model.Create(&x)}
-	return g.notify(s, c.Marketplace, len(g.Model.Campaigns) > before)
+	made := len(g.Model.Campaigns) > before
+	return g.audit(g.notify(s, c.Marketplace, made), c.Marketplace, made)
 }
 
 func (g *Generator) bid() market.Bid {
@@ -101,7 +102,7 @@ func (g *Generator) patch() Step {
 	c := g.Model.campaign(p.Marketplace, p.Campaign)
 	ended := c != nil && c.Status == market.Terminated
 	s := Step{Name: "patch", Command: command.AppendPatchCampaign(nil, g.now, &p), Result: g.Model.Patch(&p, seen)}
-	return g.notify(s, p.Marketplace, !ended)
+	return g.audit(g.notify(s, p.Marketplace, !ended), p.Marketplace, !ended)
 }
 
 // expect gives some patches an expectation: the campaign as it is now, or as it was at an earlier patch.
@@ -149,7 +150,7 @@ func (g *Generator) mark() Step {
 	if g.Model.Level >= command.LevelCampaignRules {
 		s.Result = g.Model.MarkVendors(&p)
 	}
-	return s
+	return g.audit(s, p.Marketplace, true)
 }
 
 // patchBid changes members of a bid, sometimes of a bid of another campaign.
@@ -176,7 +177,7 @@ func (g *Generator) patchBid() Step {
 		p.Delete = true
 	}
 	s := Step{Name: "patch bid", Command: command.AppendPatchBid(nil, g.now, &p), Result: g.Model.PatchBid(&p)}
-	return g.notify(s, p.Marketplace, true)
+	return g.audit(g.notify(s, p.Marketplace, true), p.Marketplace, true)
 }
 
 func (g *Generator) bids() Step {
@@ -200,7 +201,8 @@ func (g *Generator) bids() Step {
 	}
 	before := g.Model.bids
 	s := Step{Name: "bids", Command: command.AppendPutBids(nil, g.now, &p), Result: g.Model.PutBids(&p)}
-	return g.notify(s, p.Marketplace, g.Model.bids > before)
+	added := g.Model.bids > before
+	return g.audit(g.notify(s, p.Marketplace, added), p.Marketplace, added)
 }
 
 func (g *Generator) advance() Step {
@@ -268,7 +270,8 @@ func (g *Generator) records() Step {
 		}
 		p.Records = append(p.Records, r)
 	}
-	return Step{Name: "records", Command: command.AppendPutRecords(nil, g.now, &p), Result: g.Model.PutRecords(&p)}
+	s := Step{Name: "records", Command: command.AppendPutRecords(nil, g.now, &p), Result: g.Model.PutRecords(&p)}
+	return g.audit(s, 1, true)
 }
 
 func (g *Generator) categories() Step {
@@ -291,7 +294,8 @@ func (g *Generator) products() Step {
 			Active: true, Price: g.amount("price"), CreatedMillis: g.now, UpdatedMillis: g.now,
 		})
 	}
-	return Step{Name: "products", Command: command.AppendPutProducts(nil, g.now, &p), Result: g.Model.PutProducts(&p)}
+	s := Step{Name: "products", Command: command.AppendPutProducts(nil, g.now, &p), Result: g.Model.PutProducts(&p)}
+	return g.audit(s, p.Marketplace, true)
 }
 
 func (g *Generator) patchProducts() Step {

@@ -41,7 +41,9 @@ func (g *Generator) account() Step {
 		a = g.named[g.choose(len(g.named), "which opening")]
 	}
 	g.named = append(g.named, a)
-	return Step{Name: "account", Command: command.AppendOpenAccount(nil, g.now, &a), Result: g.Model.Open(&a)}
+	before := len(g.Model.Wallets)
+	s := Step{Name: "account", Command: command.AppendOpenAccount(nil, g.now, &a), Result: g.Model.Open(&a)}
+	return g.audit(s, a.Marketplace, len(g.Model.Wallets) > before)
 }
 
 // MoneyStep returns a command that moves money or makes that possible. A Generator that makes only such commands, at
@@ -123,7 +125,12 @@ func (g *Generator) transfer() Step {
 		}
 	}
 	g.moved = append(g.moved, x)
-	return Step{Name: "transfer", Command: command.AppendTransfer(nil, g.now, &x), Result: g.Model.Transfer(&x)}
+	before := len(g.Model.Lines)
+	s := Step{Name: "transfer", Command: command.AppendTransfer(nil, g.now, &x), Result: g.Model.Transfer(&x)}
+	if x.Step == command.TransferComplete { // It changes no account, so the lines do not tell it from its repeat.
+		return s
+	}
+	return g.audit(s, x.Marketplace, len(g.Model.Lines) > before)
 }
 
 func (g *Generator) forget() Step {

@@ -32,6 +32,7 @@ type Model struct {
 	Products     map[Name]market.Product
 	Marks        map[Name]ids.UUID // Of deleted vendors.
 	Notices      map[Noticed]string
+	Entries      map[Name]string // Of the audit log.
 	// UnknownMax is how many products outside the catalog are counted separately on a day of a marketplace.
 	UnknownMax int
 	// ClickAdsMax is how many ads of a marketplace have their own click rate.
@@ -156,7 +157,7 @@ func NewModel() *Model {
 		Marketplaces: make(map[uint16]*market.Marketplace), Periods: make(map[uint16]command.Periods),
 		Wallets: make(map[ids.UUID]*Wallet), Transfers: make(map[ids.UUID]*Moved), Emptied: make(map[Emptying]bool), Records: make(map[Name]Record),
 		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product), Marks: make(map[Name]ids.UUID),
-		Notices: make(map[Noticed]string),
+		Notices: make(map[Noticed]string), Entries: make(map[Name]string),
 		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool), touchesFrom: make(map[uint16]int64),

@@ -29,10 +29,10 @@ type AuditEntry struct {
 	Operation string          `json:"operation" doc:"The operation's id in this description."`
 	Method    string          `json:"method"`
 	Path      string          `json:"path" doc:"Path with its query; cut after 2 KiB."`
-	Status    int             `json:"status" doc:"HTTP status of the answer. 0 while the request runs, and for good if its node stopped before it recorded the answer; then the change may have been made."`
+	Status    int             `json:"status" doc:"HTTP status of the answer; that of success if its node stopped before it answered. While a node of an older version is in the cluster it may be 0: then the request runs, or its node stopped, and the change may have been made."`
 	RequestID string          `json:"requestId,omitempty" doc:"The X-Request-Id of the answer."`
 	Before    json.RawMessage `json:"before" doc:"The resource before the change, as GET on the same path answered it; null where there is no such operation. Secrets and parts of more than 4 KiB are left out."`
-	After     json.RawMessage `json:"after" doc:"The body of the answer; null after a deletion."`
+	After     json.RawMessage `json:"after" doc:"The body of the answer; null after a deletion, and if its node stopped before it recorded the answer."`
 }
 
 // AuditList is one page of the log.

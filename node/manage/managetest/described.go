@@ -66,6 +66,18 @@ func (d *Description) Check(r *http.Request, sent string, rec *httptest.Response
 	return nil
 }
 
+// OperationOf returns the id of the operation that a request is for, or "" when none is described.
+func (d *Description) OperationOf(r *http.Request) string {
+	template, _ := d.path(r.URL.EscapedPath())
+	if template == "" {
+		return ""
+	}
+	if op := d.doc.Paths.Value(template).GetOperation(r.Method); op != nil {
+		return op.OperationID
+	}
+	return ""
+}
+
 // path finds the path template of a path, and the values of its parameters. Literal segments have priority over parameters.
 func (d *Description) path(sent string) (template string, values map[string]string) {
 	segments := strings.Split(sent, "/")

@@ -65,7 +65,9 @@ type groups struct {
 	counts   atomic.Bool // If true, only as many writes as left says succeed.
 	left     atomic.Int64
 	done     atomic.Int64 // The number of commands that were carried out.
+	records  atomic.Bool  // If true, commands has those that were carried out.
 	mu       sync.Mutex
+	commands [][]byte
 	machines map[ids.Group]*member
 }
 
@@ -106,6 +108,9 @@ func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, e
 	m.machine.Committed()
 	if len(result) > 0 && command.Refusal(result[0]) == command.Done {
 		g.done.Add(1)
+		if g.records.Load() {
+			g.commands = append(g.commands, bytes.Clone(cmd))
+		}
 	}
 	return result, nil
 }

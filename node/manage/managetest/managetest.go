@@ -340,5 +340,18 @@ func (w *Environment) AuditTo(fn func(marketplace uint16, e store.AuditEntry)) {
 // Written is the number of commands that were carried out so far.
 func (w *Environment) Written() int64 { return w.groups.done.Load() }
 
+// RecordCommands makes Commands return something.
+func (w *Environment) RecordCommands() { w.groups.records.Store(true) }
+
+// Commands returns the commands that were carried out since its last call, and since the last request of a script began. Before
+// RecordCommands there are none.
+func (w *Environment) Commands() [][]byte {
+	w.groups.mu.Lock()
+	defer w.groups.mu.Unlock()
+	all := w.groups.commands
+	w.groups.commands = nil
+	return all
+}
+
 // PanicOnReads makes every read panic, as a defect would.
 func (w *Environment) PanicOnReads() { w.groups.broken.Store(true) }

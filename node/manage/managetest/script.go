@@ -54,8 +54,14 @@ func RunScript(t *testing.T, w *Environment, file string) {
 	RunScriptWith(t, w, file, nil)
 }
 
-// RunScriptWith runs a script and checks its exchanges against a description, unless that is nil.
-func RunScriptWith(t *testing.T, w *Environment, file string, d *Description) {
+// Checker checks the exchanges of a script. Description is one.
+type Checker interface {
+	// Check returns what is wrong with an exchange; sent is the body of the request.
+	Check(r *http.Request, sent string, rec *httptest.ResponseRecorder) error
+}
+
+// RunScriptWith runs a script and has its exchanges checked, unless d is nil.
+func RunScriptWith(t *testing.T, w *Environment, file string, d Checker) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -93,7 +99,7 @@ func firstDifference(want, got string) string {
 // script is the state of one run: the values of the labels in earlier answers.
 type script struct {
 	environment *Environment
-	described   *Description      // If nil, exchanges are not checked.
+	described   Checker           // If nil, exchanges are not checked.
 	labels      map[string]string // Label to value.
 	counts      map[string]int
 }
@@ -167,6 +173,7 @@ func (s *script) send(t *testing.T, lines []string) *httptest.ResponseRecorder {
 		header.Set("Authorization", "Bearer "+text)
 	}
 	rec := httptest.NewRecorder()
+	_ = s.environment.Commands() // Those of the exchange are what a Checker sees.
 	s.environment.ServeHTTP(rec, r)
 	if s.described != nil {
 		if err := s.described.Check(r, sent, rec); err != nil {
