@@ -134,7 +134,7 @@ func (h *history) operate(ctx context.Context) error {
 	day := int(h.begin.Sub(h.Begin) / (24 * time.Hour)) // Right also when clocks change at night.
 	switch day {
 	case limitDay:
-		return h.setBudgets(ctx, units(3), 0, 2, 4, 6)
+		return h.setBudgets(ctx, units(1), 0, 2, 4, 6)
 	case pauseDay:
 		return h.setActive(ctx, false, 1)
 	case resumeDay:

@@ -154,7 +154,7 @@ func TestTheOperatorOfAHistory(t *testing.T) {
 	}
 	leaders := newPopularOf(t)
 	want := []string{
-		"budget of " + leaders[0].Name + " 3", "budget of " + leaders[2].Name + " 3", "budget of " + leaders[4].Name + " 3", "budget of " + leaders[6].Name + " 3",
+		"budget of " + leaders[0].Name + " 1", "budget of " + leaders[2].Name + " 1", "budget of " + leaders[4].Name + " 1", "budget of " + leaders[6].Name + " 1",
 		leaders[1].Name + " false", leaders[1].Name + " true",
 	}
 	var weekly []string

@@ -8,8 +8,9 @@ import (
 )
 
 // popularPages is how many pages of products the shoppers of a history visit. A page is visited in proportion to one over
-// its place, as pages of a shop are: so a few campaigns spend much, and their budgets matter.
-const popularPages = 48
+// its place, as pages of a shop are: so a few campaigns spend much, and their budgets matter. BOUND: every campaign that
+// loses in an hour has a record of the hour, so these pages must not have the bids of all campaigns.
+const popularPages = 24
 
 // popular are the pages of products that shoppers visit, the most popular one first.
 type popular struct {
