@@ -11,8 +11,8 @@ import (
 
 const (
 	// pagesPerDay is about how many pages the shoppers of a history visit on a day. BOUND: thirty days of them are written
-	// in seconds of a first start; they have some 29,000 auctions and 70,000 events.
-	pagesPerDay = 500
+	// in seconds of a first start; they have some 23,000 auctions and 58,000 events.
+	pagesPerDay = 400
 	// regulars are shoppers who come again; regularRate is their part of all visits.
 	regulars, regularRate = 300, 0.35
 	// soonRate is the part of purchases that are made within soonMinutes of the click; the others follow within two days.
