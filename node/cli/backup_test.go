@@ -89,7 +89,7 @@ func charges(r *fsck.Report) (n int64) {
 func TestBackupOfARunningMarket(t *testing.T) {
 	dir := t.TempDir()
 	keys, first := filepath.Join(dir, "keys.json"), filepath.Join(dir, "first")
-	manage, stop := runNode(t, "demo", "--products=200", "--vendors=10", "--campaigns=20", "--shoppers=20", "--groups=2",
+	manage, stop := runNode(t, "demo", "--products=200", "--vendors=10", "--campaigns=20", "--shoppers=20", "--history-days=0", "--groups=2",
 		"--data-dir="+first, "--keys-file="+keys)
 	var key struct{ ManagementKey string }
 	text, err := os.ReadFile(keys)

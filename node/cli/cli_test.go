@@ -88,6 +88,8 @@ func TestMistakesStartNothing(t *testing.T) {
 		{nil, []string{"GAVEL_GROUPS=257"}, "env GAVEL_GROUPS: groups: 257 is above the upper limit 256"},
 		{[]string{"demo", "--config=none.yaml"}, nil, "none.yaml"},
 		{[]string{"demo", "--vendors=0"}, nil, "at least 1 vendor"},
+		{[]string{"demo", "--history-days=31"}, nil, "--history-days is 31, and has to be from 0 to 30"},
+		{[]string{"demo", "--history-days=-1"}, nil, "--history-days is -1"},
 		{[]string{"config", "print", "--node-id=a b"}, nil, "flag --node-id"},
 	} {
 		r := gavel(c.environ, c.args...)
@@ -115,7 +117,7 @@ func TestDemoUsesItsOwnDirectory(t *testing.T) {
 		t.Errorf("data directory %s", r.cfg.DataDir)
 	}
 	d := r.options.Demo
-	if d == nil || d.Seed != 7 || d.Products != 50_000 || d.Vendors != 500 || d.Campaigns != 2_000 {
+	if d == nil || d.Seed != 7 || d.Products != 50_000 || d.Vendors != 500 || d.Campaigns != 2_000 || d.HistoryDays != 30 {
 		t.Errorf("demo %+v", d)
 	}
 	if r := gavel([]string{"GAVEL_DATA_DIR=/elsewhere"}, "demo"); r.cfg.DataDir != "/elsewhere" {

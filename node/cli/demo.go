@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/daemon"
@@ -15,8 +16,14 @@ type demoCommand struct {
 	Campaigns int    `default:"2000" help:"Number of campaigns." placeholder:"N"`
 	Shoppers  int    `default:"40" help:"Number of simulated shoppers who browse, click and buy." placeholder:"N"`
 
+	HistoryDays int `default:"30" help:"Days before today for which the first start, of a node without peers, writes what shoppers did; 0: none. 30 days take some seconds." placeholder:"N"`
+
 	settings
 }
+
+// historyDaysMax bounds the history of a demo. BOUND: the audit log keeps changes for so long, and a first start takes some
+// seconds for it.
+const historyDaysMax = 30
 
 // demoDataDir differs from serve's default, so that a demo never mixes with real data.
 const demoDataDir = "./gavel-demo"
@@ -37,14 +44,17 @@ func (c *demoCommand) Run(p *process) error {
 	}
 	return p.serve(l, daemon.Options{Demo: &daemon.DemoOptions{
 		Seed: c.Seed, Products: c.Products, Vendors: c.Vendors, Campaigns: c.Campaigns, Shoppers: c.Shoppers,
-		Terminal: p.terminal,
+		HistoryDays: c.HistoryDays, Terminal: p.terminal,
 	}})
 }
 
-// check refuses sizes from which no market can be generated.
+// check refuses sizes from which no market can be generated, and histories that are too long.
 func (c *demoCommand) check() error {
 	if c.Vendors < 1 || c.Products < c.Vendors || c.Campaigns < 1 || c.Shoppers < 0 {
 		return usageError{errors.New("gavel: a demo market has at least 1 vendor, 1 campaign and as many products as vendors")}
+	}
+	if c.HistoryDays < 0 || c.HistoryDays > historyDaysMax {
+		return usageError{fmt.Errorf("gavel: --history-days is %d, and has to be from 0 to %d", c.HistoryDays, historyDaysMax)}
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func spentBy(t *testing.T, lines string) map[string]int64 {
 // what gavel check finds, which shares no code with them.
 func TestExportOfAMarket(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	_, stop := runNode(t, "demo", "--products=200", "--vendors=10", "--campaigns=20", "--shoppers=20", "--groups=2", "--data-dir="+dir)
+	_, stop := runNode(t, "demo", "--products=200", "--vendors=10", "--campaigns=20", "--shoppers=20", "--history-days=0", "--groups=2", "--data-dir="+dir)
 	command := func(dataset, format, out string) []string {
 		return []string{"export", dataset, "--from=2020-01-01", "--to=2100-01-01", "--format=" + format, "--out=" + out, "--data-dir=" + dir}
 	}

@@ -31,9 +31,7 @@ func (b banner) write(out io.Writer) {
 	case b.keys != nil && b.keysFile != "":
 		line("  first keys           in %s", b.keysFile)
 	case b.keys != nil:
-		line("the first keys, shown this once; paste these lines into another terminal:")
-		line("export AUCTION_KEY=%s", b.keys.Auction)
-		line("export GAVEL_MANAGE_KEY=%s", b.keys.Management)
+		text.WriteString(b.keys.lines())
 	case b.demoKey != "":
 		line("paste this line into another terminal; gavel keys create --kind management --data-dir %s makes a management key:", b.dataDir)
 		line("export AUCTION_KEY=%s", b.demoKey)
@@ -43,6 +41,12 @@ func (b banner) write(out io.Writer) {
 		line("  %s", b.next)
 	}
 	_, _ = io.WriteString(out, text.String())
+}
+
+// lines returns the keys as lines for a shell.
+func (k *FirstKeys) lines() string {
+	return "the first keys, shown this once; paste these lines into another terminal:\n" +
+		"export AUCTION_KEY=" + k.Auction + "\nexport GAVEL_MANAGE_KEY=" + k.Management + "\n"
 }
 
 // firstAuction returns a curl command that runs an auction among the given products.

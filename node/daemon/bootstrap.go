@@ -50,6 +50,12 @@ func (n *node) bootstrap(ctx context.Context) error {
 		return err
 	}
 	n.cluster.Tick(ctx)
+	return nil
+}
+
+// startCounting starts what counts the auctions of this node: the pacing of campaigns and the reports of what they win
+// and lose.
+func (n *node) startCounting(ctx context.Context) error {
 	n.startPacing(ctx)
 	n.startTally(ctx)
 	return nil

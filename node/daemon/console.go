@@ -25,7 +25,7 @@ func (n *node) openConsole(start context.Context) (*console.Service, error) {
 		return nil, err
 	}
 	people, err := console.New(console.Config{
-		PublicURL: n.cfg.PublicURL(address), Version: n.version, Demo: n.demoMarket, Settings: n.consoleSettings(),
+		PublicURL: n.cfg.PublicURL(address), Version: n.version, Demo: n.demoOptions != nil, Settings: n.consoleSettings(),
 		Provider: provider, Access: access,
 	}, console.Deps{
 		Store: n.store, Watch: n.watch, Tokens: n.core, Tail: n.tail, Draining: n.stopping.Load, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,

@@ -52,6 +52,7 @@ type DemoOptions struct {
 	Seed                         uint64
 	Products, Vendors, Campaigns int
 	Shoppers                     int
+	HistoryDays                  int  // Days before today that the first start of a node without peers fills with shoppers; 0: none.
 	Terminal                     bool // Print live counters.
 }
 

@@ -18,24 +18,21 @@ import (
 const countersEvery = 5 * time.Second
 
 // demo prints the banner, fills the market, prints calls that have winners, and runs simulated shoppers until the context
-// ends. The keys are printed before the market is filled: whoever ends a long fill has them all the same.
+// ends. The keys are printed before the market is filled: whoever ends a long fill has them all the same. A market with a
+// history is filled before the listeners open (writeHistory).
 func (n *node) demo(ctx context.Context, o Options) error {
-	options := demo.Options{
-		Seed: o.Demo.Seed, Products: o.Demo.Products, Vendors: o.Demo.Vendors, Campaigns: o.Demo.Campaigns,
-		Progress: func(done, total int) {
-			n.screen.show(fmt.Sprintf("filling the demo market: %d %%", 100*done/max(total, 1)))
-		},
-	}.WithDefaults()
+	options := o.Demo.market()
+	options.Progress = func(done, total int) {
+		n.screen.show(fmt.Sprintf("filling the demo market: %d %%", 100*done/max(total, 1)))
+	}
 	first, err := n.demoMarketplace()
 	if err != nil {
 		return err
 	}
 	tenant, started := n.store.Tenant(first), time.Now()
-	key := n.cfg.BootstrapAuctionKey.Reveal() // In a cluster another node may have made the first keys.
-	if n.publisher.keys.Check([]byte("Bearer "+key), auth.Auction, started, new(auth.Memo)).Code != apierr.OK {
-		if key, err = demoKey(ctx, tenant, n.firstKeys); err != nil {
-			return err
-		}
+	key, err := n.shopperKey(ctx, tenant)
+	if err != nil {
+		return err
 	}
 	b, err := n.banner()
 	if err != nil {
@@ -58,6 +55,11 @@ func (n *node) demo(ctx context.Context, o Options) error {
 		_, _ = fmt.Fprintf(o.Out, "the demo market was filled in %.1f s: %d products, %d vendors, %d campaigns; %d shoppers are browsing\n",
 			time.Since(started).Seconds(), len(generated.Products), len(generated.Vendors), len(generated.Campaigns), o.Demo.Shoppers)
 	}
+	if h := n.demoPast; h != nil {
+		_, _ = fmt.Fprintf(o.Out, "the demo market has %d products, %d vendors, %d campaigns and %d days of history: %d auctions, "+
+			"%d impressions, %d clicks, %d purchases; %d shoppers are browsing\n", len(generated.Products), len(generated.Vendors),
+			len(generated.Campaigns), o.Demo.HistoryDays, h.Auctions, h.Impressions, h.Clicks, h.Purchases, o.Demo.Shoppers)
+	}
 	shoppers := demo.NewShoppers(b.auctionURL, key, generated)
 	products := winningProducts(generated)
 	token, err := shoppers.FirstWinner(ctx, products)
@@ -66,6 +68,21 @@ func (n *node) demo(ctx context.Context, o Options) error {
 	}
 	_, _ = io.WriteString(o.Out, demoCalls(b, key, products, token))
 	return n.runShoppers(ctx, o, shoppers)
+}
+
+// market returns the size of the market.
+func (o *DemoOptions) market() demo.Options {
+	return demo.Options{Seed: o.Seed, Products: o.Products, Vendors: o.Vendors, Campaigns: o.Campaigns}.WithDefaults()
+}
+
+// shopperKey returns the auction key of the shoppers: the preset one, which in a cluster another node may have stored, or
+// that of demoKey.
+func (n *node) shopperKey(ctx context.Context, t store.Tenant) (string, error) {
+	key := n.cfg.BootstrapAuctionKey.Reveal()
+	if n.publisher.keys.Check([]byte("Bearer "+key), auth.Auction, n.now(), new(auth.Memo)).Code == apierr.OK {
+		return key, nil
+	}
+	return demoKey(ctx, t, n.firstKeys)
 }
 
 // demoMarketplace returns the ordinal of the marketplace that the demo fills, which is the cluster's first one.

@@ -44,7 +44,7 @@ func (n *node) prepareBootstrap() (*bootstrapCommand, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bootstrap_management_key: %w", err)
 	}
-	now := time.Now().UnixMilli()
+	now := n.now().UnixMilli()
 	m := firstMarketplace(now)
 	keys := &FirstKeys{Auction: auction.String(), Management: management.String(), Marketplace: m.ID.String()}
 	if n.cfg.KeysFile != "" {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/console"
+	"github.com/gavel-ads/gavel/node/demo"
 	"github.com/gavel-ads/gavel/node/export"
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/limits"
@@ -45,7 +47,10 @@ type node struct {
 	tail         *logtail.Tail // nil in a node that does not keep its log.
 	screen       *screen       // nil without a terminal.
 	version      string
-	demoMarket   bool // The market is the demo's.
+	demoOptions  *DemoOptions    // nil: the market is not the demo's.
+	demoPast     *demo.Performed // What happened in the history of the market that this start has written; nil: it wrote none.
+	clock        *pastClock      // nil: the wall clock. Only the node that writes the history of a demo has another one.
+	out          io.Writer       // Receives the banner.
 	settings     []config.Effective
 	resources    resources
 	topology     ids.Topology
@@ -90,16 +95,25 @@ type node struct {
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger, screen *screen) (*node, error) {
 	n := &node{
 		manager: newServiceManager(o.Variable, os.Getpid(), log), cfg: cfg, log: log, tail: o.tail, screen: screen, version: o.Version,
-		demoMarket: o.Demo != nil, settings: o.Settings, failed: make(chan error, 3), // One for each listener and the socket.
+		demoOptions: o.Demo, out: o.Out, settings: o.Settings, failed: make(chan error, 3), // One for each listener and the socket.
 	}
 	for _, step := range []func(context.Context) error{
-		n.deriveLimits, n.loadCertificates, n.openTracing, n.bindListeners, n.announce, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
+		n.deriveLimits, n.loadCertificates, n.openTracing, n.bindListeners, n.announce, n.restrictDirectories, n.openBlobs,
+		n.writeHistory, n.openState, n.bootstrap, n.startCounting, n.buildCore, n.openListeners,
 	} {
 		if err := step(ctx); err != nil {
 			return n, err
 		}
 	}
 	return n, nil
+}
+
+// now is the clock of what this node proposes.
+func (n *node) now() time.Time {
+	if n.clock != nil {
+		return n.clock.now()
+	}
+	return time.Now()
 }
 
 // push records how to stop a part that has just been started.
@@ -134,7 +148,7 @@ func (n *node) openState(ctx context.Context) error {
 	}
 	n.push("storage", func(context.Context) error { return n.raft.Close() })
 	n.cluster = cluster.New(n.raft, cluster.Options{
-		Topology: n.topology, Node: n.cfg.NodeID, ReplicaAges: n.replicaAges, Now: time.Now, Periods: n.periods, Log: n.log, Levels: n.levels(),
+		Topology: n.topology, Node: n.cfg.NodeID, ReplicaAges: n.replicaAges, Now: n.now, Periods: n.periods, Log: n.log, Levels: n.levels(),
 		OnLead: func(ctx context.Context, g ids.Group) {
 			if g != n.topology.Meta() {
 				return
@@ -146,7 +160,7 @@ func (n *node) openState(ctx context.Context) error {
 	})
 	n.publisher.keys.RequireCurrent(n.cluster.KeysCurrent)
 	n.store = &store.Store{
-		AssetURL: n.publisher.assetURL, Groups: n.proposers(), Now: time.Now, View: n.publisher.View, SendsMail: n.cfg.SMTP.Server != "",
+		AssetURL: n.publisher.assetURL, Groups: n.proposers(), Now: n.now, View: n.publisher.View, SendsMail: n.cfg.SMTP.Server != "",
 		Usage: n.publisher.Usage, AssetBytes: &n.publisher.bytes, Limits: limitsOf(&n.cfg.Quotas),
 	}
 	return nil

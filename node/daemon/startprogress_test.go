@@ -15,6 +15,11 @@ func TestTheProgressOfAStart(t *testing.T) {
 	if got := w.progress(1400 * time.Millisecond); got != "opening the data directory (1 s)" {
 		t.Error(got)
 	}
+	w.setDetail("37 %")
+	if got := w.progress(2 * time.Second); got != "opening the data directory, 37 % (2 s)" {
+		t.Error(got)
+	}
+	w.detail.Store(nil)
 	loaded = 12_000
 	if got := w.progress(3 * time.Second); got != "opening the data directory, 12000 campaigns loaded (3 s)" {
 		t.Error(got)

@@ -42,6 +42,7 @@ type startupServer struct {
 	url     string       // Base URL of links in answers.
 	cors    startupCORS
 	reason  atomic.Pointer[string]
+	detail  atomic.Pointer[string] // How far what reason names is, for a terminal; nil: unknown.
 	servers []*http.Server
 	ports   []startupPort
 	stop    context.CancelFunc
@@ -100,8 +101,12 @@ func newStartupServer(log *slog.Logger, screen *screen, loaded func() int64, url
 	return w
 }
 
+// setDetail sets how far what the start waits for is. Only a terminal shows it; the next reason removes it.
+func (w *startupServer) setDetail(detail string) { w.detail.Store(&detail) }
+
 // setReason sets what the start waits for, and logs it when it changed.
 func (w *startupServer) setReason(reason string) {
+	w.detail.Store(nil)
 	if old := w.reason.Swap(&reason); old == nil || *old != reason {
 		w.log.Info("start_waiting", slog.String("reason", reason))
 	}
@@ -127,6 +132,9 @@ func (w *startupServer) logReminders(ctx context.Context) {
 // progress returns what a terminal shows during the start.
 func (w *startupServer) progress(since time.Duration) string {
 	text := *w.reason.Load()
+	if detail := w.detail.Load(); detail != nil {
+		text += ", " + *detail
+	}
 	if n := w.loaded(); n > 0 {
 		text += fmt.Sprintf(", %d campaigns loaded", n)
 	}

@@ -118,15 +118,15 @@ func (v *visitor) page(ctx context.Context) error {
 		return err
 	}
 	v.counts.Auctions.Add(1)
-	var impressions, clicks, purchases []any
+	var impressions, clicked, purchases []any
 	for _, result := range got.Results {
 		for rank, w := range result.Winners {
 			v.counts.Winners.Add(1)
 			impressions = append(impressions, v.event(map[string]any{"resolvedBidId": w.ResolvedBidID}))
-			if v.rng.Float64() >= topClickRate*rankExposure[min(rank, pageWinners-1)] {
+			if !clicks(v.rng, rank) {
 				continue
 			}
-			clicks = append(clicks, v.event(map[string]any{"resolvedBidId": w.ResolvedBidID, "clickType": "product"}))
+			clicked = append(clicked, v.event(map[string]any{"resolvedBidId": w.ResolvedBidID, "clickType": "product"}))
 			if w.Type == "product" && v.rng.Float64() < buyRate {
 				items := []any{map[string]any{"productId": w.ID, "quantity": 1 + v.rng.IntN(2)}}
 				purchases = append(purchases, v.event(map[string]any{"items": items}))
@@ -136,43 +136,72 @@ func (v *visitor) page(ctx context.Context) error {
 	if len(impressions) == 0 {
 		return nil
 	}
-	body := map[string]any{"impressions": impressions, "clicks": clicks, "purchases": purchases}
+	body := map[string]any{"impressions": impressions, "clicks": clicked, "purchases": purchases}
 	if err := v.post(ctx, "/v2/events", body, nil); err != nil {
 		return err
 	}
 	v.counts.Impressions.Add(int64(len(impressions)))
-	v.counts.Clicks.Add(int64(len(clicks)))
+	v.counts.Clicks.Add(int64(len(clicked)))
 	v.counts.Purchases.Add(int64(len(purchases)))
 	return nil
 }
 
-// auctions returns an auction for a category in one case of three, for the results of a search in one of six, and
-// otherwise for a page of products, in which popular ones are more likely; and an auction for the banner of that page.
+// clicks reports whether a shopper clicks a winner; rank 0 is the first.
+func clicks(rng *rand.Rand, rank int) bool {
+	return rng.Float64() < topClickRate*rankExposure[min(rank, pageWinners-1)]
+}
+
+// auctions returns those of a category in one case of three, of the results of a search in one of six, and otherwise of a
+// page of products, in which popular ones are more likely.
 func (v *visitor) auctions() []any {
-	a := map[string]any{"type": "listings", "slots": pageWinners, "device": "desktop", "opaqueUserId": v.id}
-	banner := map[string]any{"type": "banners", "slots": 1, "slotId": HomeSlot, "device": "desktop", "opaqueUserId": v.id}
 	switch v.rng.IntN(6) {
 	case 0, 1:
-		c := v.market.Categories[v.rng.IntN(len(v.market.Categories))]
-		a["category"] = map[string]any{"id": c.ID}
-		banner["slotId"], banner["category"] = CategorySlot, a["category"]
+		return categoryPage(v.id, v.market.Categories[v.rng.IntN(len(v.market.Categories))].ID)
 	case 2:
-		things := strings.Split(departments[v.rng.IntN(len(departments))].things, ",")
-		a["searchQuery"] = strings.ToLower(adjectives[v.rng.IntN(len(adjectives))] + " " + things[v.rng.IntN(len(things))])
-		banner["slotId"], banner["searchQuery"] = SearchSlot, a["searchQuery"]
+		return searchPage(v.id, searchQuery(v.rng))
 	default:
-		a["products"] = map[string]any{"ids": v.productIDs()}
+		return productPage(v.id, productIDs(v.rng, v.market))
 	}
-	return []any{a, banner}
+}
+
+// pageOf returns the auctions of a page: one for its listings and one for its banner.
+func pageOf(user, slot string) (listings, banner map[string]any) {
+	return map[string]any{"type": "listings", "slots": pageWinners, "device": "desktop", "opaqueUserId": user},
+		map[string]any{"type": "banners", "slots": 1, "slotId": slot, "device": "desktop", "opaqueUserId": user}
+}
+
+func categoryPage(user, category string) []any {
+	listings, banner := pageOf(user, CategorySlot)
+	listings["category"] = map[string]any{"id": category}
+	banner["category"] = listings["category"]
+	return []any{listings, banner}
+}
+
+func searchPage(user, query string) []any {
+	listings, banner := pageOf(user, SearchSlot)
+	listings["searchQuery"], banner["searchQuery"] = query, query
+	return []any{listings, banner}
+}
+
+func productPage(user string, ids []string) []any {
+	listings, banner := pageOf(user, HomeSlot)
+	listings["products"] = map[string]any{"ids": ids}
+	return []any{listings, banner}
+}
+
+// searchQuery returns what a shopper searches for.
+func searchQuery(rng *rand.Rand) string {
+	things := strings.Split(departments[rng.IntN(len(departments))].things, ",")
+	return strings.ToLower(adjectives[rng.IntN(len(adjectives))] + " " + things[rng.IntN(len(things))])
 }
 
 // productIDs returns the ids of a page of products.
-func (v *visitor) productIDs() []string {
+func productIDs(rng *rand.Rand, m *Market) []string {
 	page := make([]string, pageIDs)
 	for i := range page {
-		u := v.rng.Float64()
-		at := int(u * u * float64(len(v.market.Products)))
-		page[i] = v.market.Products[min(at, len(v.market.Products)-1)].ID
+		u := rng.Float64()
+		at := int(u * u * float64(len(m.Products)))
+		page[i] = m.Products[min(at, len(m.Products)-1)].ID
 	}
 	return page
 }

@@ -91,8 +91,9 @@ func (r *report) run(ctx context.Context) {
 	}
 }
 
-// send proposes all that is pending. After a failure it returns, and the next call repeats the command.
-func (r *report) send(ctx context.Context) {
+// send proposes all that is pending, and reports whether the group has counted it. After a failure it returns, and the next
+// call repeats the command.
+func (r *report) send(ctx context.Context) bool {
 	for ctx.Err() == nil && (r.command != nil || r.take()) {
 		err := r.propose(ctx)
 		if err == nil {
@@ -103,14 +104,15 @@ func (r *report) send(ctx context.Context) {
 		r.t.stats.failed.Add(1)
 		if !errors.Is(err, errRefused) {
 			r.t.c.Log.Debug("auction_counts_not_proposed", slog.Int("group", int(r.group)), slog.Any("err", err))
-			return
+			return false
 		}
 		r.t.c.Log.Error("auction_counts_refused", slog.Int("group", int(r.group)), slog.Any("err", err))
 		r.t.stats.dropped.Add(1)
 		r.command = nil
 		r.number-- // The group did not count it.
-		return
+		return false
 	}
+	return ctx.Err() == nil
 }
 
 // take makes the next command of what is pending. It returns false when nothing is.

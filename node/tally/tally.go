@@ -15,6 +15,7 @@ package tally
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -79,19 +80,38 @@ type stats struct {
 	weight                    atomic.Uint32
 }
 
-// Start starts to count losers and to report.
-func Start(ctx context.Context, c Config) *Tally {
+// New returns a Tally that counts losers and reports only when Report is called.
+func New(c Config) *Tally {
 	t := &Tally{c: c, reports: map[ids.Group]*report{}}
 	for _, g := range c.Groups.Groups() {
 		t.reports[g] = newReport(t, g)
 	}
-	ctx, t.stop = context.WithCancel(ctx)
 	t.setWeight(0)
+	return t
+}
+
+// Start starts to count losers and to report.
+func Start(ctx context.Context, c Config) *Tally {
+	t := New(c)
+	ctx, t.stop = context.WithCancel(ctx)
 	t.running.Go(func() { t.run(ctx) })
 	for _, r := range t.reports {
 		t.running.Go(func() { r.run(ctx) })
 	}
 	return t
+}
+
+// Report reports what was counted since the last call, in the local hour that contains the second before now. It returns
+// an error when a group has not counted all of it; the next call repeats the rest. REQUIRES: the Tally is not started, and
+// there is one caller.
+func (t *Tally) Report(ctx context.Context) error {
+	t.collect(t.c.Now())
+	for _, g := range t.c.Groups.Groups() {
+		if r := t.reports[g]; !r.send(ctx) {
+			return fmt.Errorf("group %d has not counted the auctions of its campaigns", g)
+		}
+	}
+	return nil
 }
 
 // Close reports what was counted so far and stops. It waits for at most stopTimeout, and does not report what a group does

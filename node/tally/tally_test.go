@@ -187,6 +187,43 @@ func TestAuctionsCountInTheirHour(t *testing.T) {
 	})
 }
 
+// A Tally that is not started reports when it is told to, in the hour that its clock says, and a report that fails is made up
+// for by the next one.
+func TestReportsOnRequest(t *testing.T) {
+	g, m := newGroup(t, command.LevelNewest)
+	at := time.Date(2026, 3, 2, 10, 50, 0, 0, time.UTC)
+	x := New(Config{
+		Market: m, Groups: g, Node: 7, Start: 1, Now: func() time.Time { return at }, Zone: func(uint16) *time.Location { return time.UTC },
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if m.View().LossWeight() != 1 {
+		t.Errorf("one of %d losers is counted", m.View().LossWeight())
+	}
+	m.View().AddAuctionWon(1)
+	if err := x.Report(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	at = at.Add(time.Hour)
+	m.View().AddAuctionWon(1)
+	g.fail(10)
+	if err := x.Report(t.Context()); err == nil {
+		t.Error("a report without an answer succeeds")
+	}
+	at = at.Add(time.Hour)
+	m.View().AddAuctionWon(1)
+	g.fail(0)
+	if err := x.Report(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, c := range g.counted(t, 1) {
+		got += fmt.Sprint(c.Cell*rollup.CellSeconds/3600%24, ":", c.Won, " ")
+	}
+	if got != "10:1 11:1 12:1 " {
+		t.Errorf("won by hour: %s", got)
+	}
+}
+
 // A report is proposed within ten seconds, and nothing when there is nothing to report or the group does not know the
 // command yet.
 func TestReportsAreRare(t *testing.T) {

@@ -19,7 +19,7 @@ const given = { browser: null, demo: null, shop: null };
 before(async () => {
   given.browser = await launch();
   given.demo = await startNode("demo", {
-    flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5"],
+    flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5", "--history-days", "0"],
   });
   given.shop = await openShop(given.demo);
 });
