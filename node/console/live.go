@@ -16,6 +16,9 @@ const (
 	liveWriteTimeout = 10 * time.Second       // BOUND: how long a message may take; then the browser has gone.
 )
 
+// withoutSamples is the value of the query's samples for a page that shows rates only.
+const withoutSamples = "none"
+
 // live streams the sampled auctions of a marketplace and their rates to those who may read its auctions, until the session ends. An
 // open stream does not keep a session open: nobody may sit in front of it.
 func (h handlers) live(w http.ResponseWriter, r *http.Request) {
@@ -27,7 +30,12 @@ func (h handlers) live(w http.ResponseWriter, r *http.Request) {
 		h.Refuse(w, code, "")
 		return
 	}
-	v, joined := h.hub.join(who.Access.Marketplace)
+	samples := r.URL.Query().Get("samples")
+	if samples != "" && samples != withoutSamples {
+		h.Refuse(w, apierr.BadRequest, "samples must be none, or left out")
+		return
+	}
+	v, joined := h.hub.join(who.Access.Marketplace, samples != withoutSamples)
 	if !joined {
 		h.Refuse(w, apierr.ServiceUnavailable, "as many live streams are open as a node has")
 		return

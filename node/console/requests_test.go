@@ -231,3 +231,35 @@ func TestTheLiveStream(t *testing.T) {
 	for range lines { // The test hangs when the stream does not end.
 	}
 }
+
+// A page that shows rates only is sent no samples, whoever else looks at them; a word that is none is refused.
+func TestTheLiveStreamOfRatesAlone(t *testing.T) {
+	env := managetest.New(t)
+	ada := setUp(t, env)
+	ada.must(400, "GET", "/console/api/live?samples=few", "")
+	server := httptest.NewServer(env)
+	t.Cleanup(server.Close)
+	all, rates := ada.stream(server.URL+"/console/api/live"), ada.stream(server.URL+"/console/api/live?samples=none")
+	shop := newBrowser(t, env)
+	shop.header["Authorization"] = "Bearer " + env.Keys["auction"]
+	until := func(lines <-chan string, text string) (seen string) {
+		for !strings.Contains(seen, text) {
+			if w := shop.send("POST", "/v2/auctions", `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p"]}}]}`); w.Code != 201 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			line, open := <-lines
+			if !open {
+				t.Fatalf("the stream ended after %s", seen)
+			}
+			seen += line + "\n"
+		}
+		return seen
+	}
+	until(all, "event: auction")
+	if seen := until(rates, "auctionsPerSecond"); strings.Contains(seen, "event: auction") {
+		t.Errorf("a stream of rates has %s", seen)
+	}
+	ada.must(204, "DELETE", sessionPath, "")
+	for range rates { // The test hangs when the stream does not end.
+	}
+}

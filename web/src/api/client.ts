@@ -1,5 +1,5 @@
 // Calls of the node. All requests go to the address that served the console; the login session travels in a cookie.
-import { connectionLost, connectionWorks } from "./connection";
+import { beginCall, connectionLost, connectionWorks } from "./connection";
 import type { Operations } from "./schema";
 
 export const serviceBase = "/console/api";
@@ -66,6 +66,7 @@ export async function request<T>(method: string, path: string, options: RequestO
   if (marketplace) headers["X-Gavel-Marketplace"] = marketplace;
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
   const timeout = AbortSignal.timeout(answerTimeoutMillis);
+  const answered = options.form ? () => undefined : beginCall(); // An upload takes as long as its file.
   let response: Response;
   let text: string;
   try {
@@ -80,6 +81,8 @@ export async function request<T>(method: string, path: string, options: RequestO
     if (options.signal?.aborted) throw cause;
     connectionLost();
     throw new ApiError(0, "no_answer", "The node does not answer. The console tries again by itself.");
+  } finally {
+    answered();
   }
   if (response.status >= 502 && response.status <= 504) connectionLost();
   else connectionWorks();

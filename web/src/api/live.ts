@@ -1,8 +1,8 @@
-// The live stream of the node: sampled requests for auctions, and rates once a second. The browser reconnects by
-// itself.
+// The live stream of the node: sampled requests for auctions, and rates once a second.
 import { useEffect, useRef, useState } from "react";
 import { serviceBase } from "./client";
 import { useCurrent } from "./session";
+import { follow } from "./stream";
 
 export interface Rates {
   auctionsPerSecond: number;
@@ -39,24 +39,25 @@ interface Handlers {
   rates?: (rates: Rates) => void;
 }
 
-// useLive calls the newest handlers for each message while the page is shown. It reports whether the stream is
-// interrupted.
+// useLive calls the newest handlers for each message while the page is shown. Without a handler for auctions the node
+// sends rates only. It reports whether the stream is interrupted.
 export function useLive(handlers: Handlers): boolean {
   const { marketplace } = useCurrent();
   const newest = useRef(handlers);
   const [interrupted, setInterrupted] = useState(false);
+  const sampled = handlers.auction !== undefined;
   useEffect(() => {
     newest.current = handlers;
   });
   useEffect(() => {
-    const source = new EventSource(`${serviceBase}/live?marketplace=${encodeURIComponent(marketplace.id)}`);
-    source.onopen = () => setInterrupted(false);
-    source.onerror = () => setInterrupted(true);
-    source.addEventListener("auction", (event) =>
-      newest.current.auction?.(JSON.parse(event.data as string) as LiveSample),
-    );
-    source.addEventListener("rates", (event) => newest.current.rates?.(JSON.parse(event.data as string) as Rates));
-    return () => source.close();
-  }, [marketplace.id]);
+    const query = new URLSearchParams({ marketplace: marketplace.id, ...(sampled ? {} : { samples: "none" }) });
+    return follow(`${serviceBase}/live?${query.toString()}`, {
+      interrupted: setInterrupted,
+      events: {
+        auction: (data) => newest.current.auction?.(JSON.parse(data) as LiveSample),
+        rates: (data) => newest.current.rates?.(JSON.parse(data) as Rates),
+      },
+    });
+  }, [marketplace.id, sampled]);
   return interrupted;
 }

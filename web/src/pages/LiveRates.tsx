@@ -24,7 +24,7 @@ export function LiveRates({ sample }: { sample?: (sample: LiveSample) => void })
     label,
     value: last ? format(of(last)) : "–",
     note:
-      kept.length > 1 ? (
+      kept.length > 1 && !interrupted ? (
         <Sparkline values={kept.map(of)} label={`${label} of the last two minutes`} width={220} />
       ) : (
         <Text span inherit>
