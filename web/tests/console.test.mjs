@@ -8,10 +8,12 @@ import { hostileTests } from "./hostile.mjs";
 import { keyTests } from "./keys.mjs";
 import { ledgerTests } from "./ledger.mjs";
 import { logTests } from "./log.mjs";
-import { openShop, startNode } from "./node.mjs";
+import { manyTests } from "./many.mjs";
+import { fillDemo, openShop, startNode } from "./node.mjs";
 import { pageTests } from "./pages.mjs";
 import { providerTests } from "./provider.mjs";
 import { purchaseTests } from "./purchases.mjs";
+import { reasonTests } from "./reasons.mjs";
 import { simulationTests } from "./simulations.mjs";
 
 const given = { browser: null, demo: null, shop: null };
@@ -22,6 +24,7 @@ before(async () => {
     flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5"],
   });
   given.shop = await openShop(given.demo);
+  await fillDemo(given.demo);
 });
 
 after(async () => {
@@ -32,6 +35,7 @@ after(async () => {
 pageTests(given);
 keyTests(given);
 auctionTests(given);
+reasonTests(given);
 hostileTests(given);
 factorTests(given);
 providerTests(given);
@@ -39,4 +43,5 @@ purchaseTests(given);
 ledgerTests(given);
 logTests(given);
 simulationTests(given);
+manyTests(given);
 accessTests(given);
