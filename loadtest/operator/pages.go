@@ -30,6 +30,7 @@ const (
 var consolePages = []consolePage{
 	{name: "overview", weight: 6, stream: liveStream + "&samples=none", reads: []consoleRead{
 		{"/v1/reporting-service/marketplace/daily?" + thisMonth + "&limit=100", 30 * time.Second, "Overview.tsx"},
+		{"/cluster", 30 * time.Second, "ClusterHealth.tsx"},
 	}},
 	{name: "live auctions", weight: 4, stream: liveStream},
 	{name: "explained auctions", weight: 2, stream: liveStream, reads: []consoleRead{

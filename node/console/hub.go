@@ -17,13 +17,15 @@ const (
 	viewerQueue  = 8                      // BOUND: messages that wait for a slow browser, about four seconds of them; more are dropped.
 	passOnEvery  = 500 * time.Millisecond // Between two writes to a browser. A person sees no difference to less, and a write is a system call.
 	ratesEvery   = time.Second            // Between two rates. A multiple of passOnEvery.
+	latencyEvery = 5 * time.Second        // Between two latencies: each reads all counters of the node.
 	secondsFloat = float64(time.Second)
 )
 
 // hub passes the samples of one watch of a marketplace on to all who look at its live page, so that auctions cost the same for one and
 // for twenty of them. Each sample is encoded once, and all samples of half a second are one write.
 type hub struct {
-	watch func(marketplace uint16) *serving.Watch
+	watch     func(marketplace uint16) *serving.Watch
+	latencies func() func() (median, p99 time.Duration, known bool) // May be nil.
 
 	mu      sync.Mutex
 	feeds   map[uint16]*feed
@@ -46,8 +48,8 @@ type viewer struct {
 	messages    chan []byte
 }
 
-func newHub(watch func(uint16) *serving.Watch) *hub {
-	return &hub{watch: watch, feeds: map[uint16]*feed{}}
+func newHub(watch func(uint16) *serving.Watch, latencies func() func() (median, p99 time.Duration, known bool)) *hub {
+	return &hub{watch: watch, latencies: latencies, feeds: map[uint16]*feed{}}
 }
 
 // join adds a viewer, who may receive rates only. It reports false when there are viewersMax already.
@@ -96,6 +98,7 @@ func (h *hub) run(f *feed) {
 	defer ticker.Stop()
 	var samples []byte
 	before, at := f.of.Totals(), time.Now()
+	latency := h.latency(at)
 	for {
 		select {
 		case <-f.end:
@@ -104,12 +107,14 @@ func (h *hub) run(f *feed) {
 			if h.samplesFor(f) {
 				samples = append(samples, message("auction", sampleOf(&s))...)
 			}
-		case now := <-ticker.C:
+		case t := <-ticker.C:
 			var rates []byte
-			if now.Sub(at) > ratesEvery-passOnEvery/2 { // The ticker may be early by what it was late before.
+			if t.Sub(at) > ratesEvery-passOnEvery/2 { // The ticker may be early by what it was late before.
 				totals := f.of.Totals()
-				rates = message("rates", ratesBetween(before, totals, now.Sub(at)))
-				before, at = totals, now
+				now := ratesBetween(before, totals, t.Sub(at))
+				now.MedianMillis, now.P99Millis = latency(t)
+				rates = message("rates", now)
+				before, at = totals, t
 			}
 			h.send(f, samples, rates)
 			samples = nil
@@ -144,18 +149,47 @@ func (h *hub) send(f *feed, samples, rates []byte) {
 	}
 }
 
+// latency returns a function that returns the latencies at a time: the last ones that were read, nil before them and without requests.
+func (h *hub) latency(start time.Time) func(now time.Time) (median, p99 *float64) {
+	if h.latencies == nil {
+		return func(time.Time) (median, p99 *float64) { return nil, nil }
+	}
+	read, at := h.latencies(), start
+	var median, p99 *float64
+	return func(now time.Time) (*float64, *float64) {
+		if now.Sub(at) >= latencyEvery {
+			at, median, p99 = now, nil, nil
+			if m, p, known := read(); known {
+				median, p99 = new(m.Seconds()*1e3), new(p.Seconds()*1e3)
+			}
+		}
+		return median, p99
+	}
+}
+
 // Rates are the rates of a marketplace on this node during the last second. Amounts are in micros: millionths of the major unit.
 type Rates struct {
 	AuctionsPerSecond    float64 `json:"auctionsPerSecond"`
 	EventsPerSecond      float64 `json:"eventsPerSecond"`
 	SpendMicrosPerSecond float64 `json:"spendMicrosPerSecond"`
+	// FillRate is the share of the wanted slots that were filled; absent when none was wanted.
+	FillRate *float64 `json:"fillRate,omitempty"`
+	// MedianMillis and P99Millis are how long requests for auctions took on this node, of all marketplaces, in the last 5 to 10 seconds,
+	// to 9 %; absent without requests.
+	MedianMillis *float64 `json:"medianMillis,omitempty"`
+	P99Millis    *float64 `json:"p99Millis,omitempty"`
 }
 
 func ratesBetween(a, b serving.LiveTotals, took time.Duration) Rates {
 	per := func(n float64) float64 { return n * secondsFloat / float64(max(took, 1)) }
-	return Rates{
-		per(float64(b.Auctions - a.Auctions)), per(float64(b.Events - a.Events)), per(float64(b.ChargedMicros - a.ChargedMicros)),
+	r := Rates{
+		AuctionsPerSecond: per(float64(b.Auctions - a.Auctions)), EventsPerSecond: per(float64(b.Events - a.Events)),
+		SpendMicrosPerSecond: per(float64(b.ChargedMicros - a.ChargedMicros)),
 	}
+	if slots := b.Slots - a.Slots; slots > 0 {
+		r.FillRate = new(float64(b.Winners-a.Winners) / float64(slots))
+	}
+	return r
 }
 
 // Sample is one request for auctions. Its request is left out when it is too large, and names no user.

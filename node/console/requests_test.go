@@ -216,7 +216,7 @@ func TestTheLiveStream(t *testing.T) {
 		}
 	}
 	seen := ""
-	for !strings.Contains(seen, "auctionsPerSecond") || !strings.Contains(seen, "request-of-auction") {
+	for !strings.Contains(seen, `"fillRate":0`) || !strings.Contains(seen, "request-of-auction") {
 		seen += <-lines + "\n"
 	}
 	for text, want := range map[string]bool{

@@ -36,6 +36,8 @@ type Watch struct {
 	marketplace uint16
 	next        atomic.Int64 // The earliest time of the next sample, in Unix nanoseconds.
 	auctions    atomic.Uint64
+	slots       atomic.Uint64 // Wanted by the auctions.
+	winners     atomic.Uint64
 	events      atomic.Uint64
 	charged     atomic.Int64 // In micros.
 }
@@ -70,8 +72,8 @@ type LiveAd struct {
 
 // LiveTotals count what a Watch saw since it began, samples and all other requests.
 type LiveTotals struct {
-	Auctions, Events uint64
-	ChargedMicros    int64
+	Auctions, Slots, Winners, Events uint64
+	ChargedMicros                    int64
 }
 
 // Watch begins to watch the auctions of a marketplace.
@@ -91,7 +93,7 @@ func (w *Watch) Close() {
 
 // Totals returns what was counted so far.
 func (w *Watch) Totals() LiveTotals {
-	return LiveTotals{w.auctions.Load(), w.events.Load(), w.charged.Load()}
+	return LiveTotals{w.auctions.Load(), w.slots.Load(), w.winners.Load(), w.events.Load(), w.charged.Load()}
 }
 
 // change publishes a changed copy of the list.
@@ -120,10 +122,21 @@ func (l *live) offer(sc *Scratch) {
 		case sc.op == OpEvents && w.marketplace == sc.event.marketplace:
 			w.countEvents(&sc.event)
 		case (sc.op == OpAuctions || sc.op == OpBrands || sc.op == OpTravel) && w.marketplace == sc.ticket.Marketplace:
-			w.auctions.Add(uint64(len(sc.results.Results)))
+			w.countAuctions(sc)
 			w.sample(sc)
 		}
 	}
+}
+
+func (w *Watch) countAuctions(sc *Scratch) {
+	slots, winners := 0, 0
+	for i := range sc.results.Results {
+		slots += sc.request.Auctions[i].Slots
+		winners += len(sc.results.Results[i].Winners)
+	}
+	w.auctions.Add(uint64(len(sc.results.Results)))
+	w.slots.Add(uint64(slots)) // At most 40 an auction.
+	w.winners.Add(uint64(winners))
 }
 
 func (w *Watch) countEvents(es *eventScratch) {

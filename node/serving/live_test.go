@@ -18,13 +18,14 @@ func at(millis int) func(*serving.Request) {
 func TestWatchSamples(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
 	w, other := node.Core.Watch(servingtest.Marketplace), node.Core.Watch(servingtest.Suspended)
-	samples, ids := 0, map[string]bool{}
+	samples, winners, ids := 0, 0, map[string]bool{}
 	for i := range 200 { // Two seconds.
 		a := ask(node.Core, "POST", "/v2/auctions", node.AuctionKey, auctionBody, at(10*i))
 		if a.status != 201 {
 			t.Fatal(a.body)
 		}
 		ids[a.fields["X-Request-Id"]] = true
+		winners += strings.Count(a.body, `"rank"`)
 		select {
 		case s := <-w.Samples:
 			samples++
@@ -48,8 +49,8 @@ func TestWatchSamples(t *testing.T) {
 		t.Errorf("%d samples in two seconds, want 40", samples)
 	}
 	ask(node.Core, "POST", "/v2/auctions", node.AuctionKey, `{}`)
-	if got := w.Totals().Auctions; got != 200 {
-		t.Errorf("%d auctions counted, want 200", got)
+	if got := w.Totals(); got.Auctions != 200 || got.Winners != uint64(winners) || winners == 0 || got.Slots < got.Winners {
+		t.Errorf("counted %+v, want 200 auctions and %d winners", got, winners)
 	}
 	if len(other.Samples) > 0 || other.Totals().Auctions != 0 {
 		t.Error("the watch of another marketplace got something")

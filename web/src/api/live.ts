@@ -8,6 +8,9 @@ export interface Rates {
   auctionsPerSecond: number;
   eventsPerSecond: number;
   spendMicrosPerSecond: number;
+  fillRate?: number; // Absent when no slot was wanted.
+  medianMillis?: number; // Of requests for auctions at this node, of all marketplaces. Absent without requests.
+  p99Millis?: number;
 }
 
 export interface LiveAd {
