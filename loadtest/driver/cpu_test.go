@@ -38,6 +38,7 @@ func TestRunTimeOfThisProcess(t *testing.T) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			for own := threadCPU(t); threadCPU(t)-own < each; {
+				runtime.Gosched() // The goroutine keeps its thread.
 			}
 		})
 	}

@@ -106,8 +106,12 @@ func measureRefusals(ctx context.Context, probes []probe, end func(context.Conte
 	took := make([]time.Duration, len(probes))
 	for i, p := range probes {
 		took[i] = refusedAt[i].Sub(sent)
-		if status, err := p.ask(ctx); err != nil || !refused(status) {
-			return nil, fmt.Errorf("%s was refused and is answered %d: %w", p.name, status, err)
+		status, err := p.ask(ctx)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		case !refused(status):
+			return nil, fmt.Errorf("%s was refused and is answered %d", p.name, status)
 		}
 	}
 	return took, nil
