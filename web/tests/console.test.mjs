@@ -14,6 +14,7 @@ import { pageTests } from "./pages.mjs";
 import { providerTests } from "./provider.mjs";
 import { purchaseTests } from "./purchases.mjs";
 import { reasonTests } from "./reasons.mjs";
+import { reportTests } from "./reports.mjs";
 import { simulationTests } from "./simulations.mjs";
 
 const given = { browser: null, demo: null, shop: null };
@@ -40,6 +41,7 @@ hostileTests(given);
 factorTests(given);
 providerTests(given);
 purchaseTests(given);
+reportTests(given);
 ledgerTests(given);
 logTests(given);
 simulationTests(given);
