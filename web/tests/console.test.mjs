@@ -15,6 +15,7 @@ import { providerTests } from "./provider.mjs";
 import { purchaseTests } from "./purchases.mjs";
 import { reasonTests } from "./reasons.mjs";
 import { reportTests } from "./reports.mjs";
+import { roleTests } from "./roles.mjs";
 import { simulationTests } from "./simulations.mjs";
 
 const given = { browser: null, demo: null, shop: null };
@@ -45,5 +46,6 @@ reportTests(given);
 ledgerTests(given);
 logTests(given);
 simulationTests(given);
+roleTests(given);
 manyTests(given);
 accessTests(given);
