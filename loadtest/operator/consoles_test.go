@@ -64,7 +64,7 @@ func TestTheIntervalsAreThoseOfThePages(t *testing.T) {
 
 func TestTheMixOfPages(t *testing.T) {
 	all, known := pagesOf("", 20)
-	if text := describe(all); !known || text != "6 overview, 4 live auctions, 2 explained auctions, 4 campaigns, 2 one campaign, 1 one vendor, 1 cluster" {
+	if text := describe(all); !known || text != "6 overview, 4 live auctions, 1 events, 1 explained auctions, 4 campaigns, 2 one campaign, 1 one vendor, 1 cluster" {
 		t.Errorf("20 consoles show %s", text)
 	}
 	if all, known := pagesOf("live auctions", 3); !known || describe(all) != "3 live auctions" {

@@ -32,8 +32,9 @@ var consolePages = []consolePage{
 		{"/v1/reporting-service/marketplace/daily?" + thisMonth + "&limit=100", 30 * time.Second, "Overview.tsx"},
 		{"/cluster", 30 * time.Second, "ClusterHealth.tsx"},
 	}},
-	{name: "live auctions", weight: 4, stream: liveStream},
-	{name: "explained auctions", weight: 2, stream: liveStream, reads: []consoleRead{
+	{name: "live auctions", weight: 4, stream: liveStream + "&samples=auctions"},
+	{name: "events", weight: 1, stream: liveStream + "&samples=events"},
+	{name: "explained auctions", weight: 1, stream: liveStream + "&samples=auctions", reads: []consoleRead{
 		{"/v1/auctions/recent?consistency=local" + afterNewest, 3 * time.Second, "ExplainedRequests.tsx"},
 	}},
 	{name: "campaigns", weight: 4, reads: []consoleRead{

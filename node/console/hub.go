@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
@@ -32,19 +33,30 @@ type hub struct {
 	viewers int
 }
 
-// feed is the watch of a marketplace and those who receive it. LOCKS: viewers and sampled are guarded by the hub's mu.
+// topic is what a stream has beside rates.
+type topic uint8
+
+// The topics.
+const (
+	ratesAlone topic = iota
+	auctionSamples
+	eventSamples
+	topics = int(eventSamples) + 1
+)
+
+// feed is the watch of a marketplace and those who receive it. LOCKS: viewers and wanted are guarded by the hub's mu.
 type feed struct {
 	of      *serving.Watch
 	end     chan struct{}
 	viewers map[*viewer]bool
-	sampled int // How many viewers receive samples.
+	wanted  [topics]int // How many viewers have each topic.
 }
 
 // viewer is one open stream.
 type viewer struct {
 	hub         *hub
 	marketplace uint16
-	samples     bool // Whether it receives samples, not only rates.
+	topic       topic
 	messages    chan []byte
 }
 
@@ -52,8 +64,8 @@ func newHub(watch func(uint16) *serving.Watch, latencies func() func() (median, 
 	return &hub{watch: watch, latencies: latencies, feeds: map[uint16]*feed{}}
 }
 
-// join adds a viewer, who may receive rates only. It reports false when there are viewersMax already.
-func (h *hub) join(marketplace uint16, samples bool) (*viewer, bool) {
+// join adds a viewer of a topic. It reports false when there are viewersMax already.
+func (h *hub) join(marketplace uint16, about topic) (*viewer, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.viewers == viewersMax || h.watch == nil {
@@ -65,12 +77,12 @@ func (h *hub) join(marketplace uint16, samples bool) (*viewer, bool) {
 		h.feeds[marketplace] = f
 		go h.run(f)
 	}
-	v := &viewer{h, marketplace, samples, make(chan []byte, viewerQueue)}
+	v := &viewer{h, marketplace, about, make(chan []byte, viewerQueue)}
 	f.viewers[v] = true
-	if samples {
-		f.sampled++
-	}
 	h.viewers++
+	if f.wanted[about]++; about == eventSamples {
+		f.of.SampleEvents(true)
+	}
 	return v, true
 }
 
@@ -81,10 +93,10 @@ func (v *viewer) leave() {
 	defer h.mu.Unlock()
 	f := h.feeds[v.marketplace]
 	delete(f.viewers, v)
-	if v.samples {
-		f.sampled--
-	}
 	h.viewers--
+	if f.wanted[v.topic]--; f.wanted[eventSamples] == 0 {
+		f.of.SampleEvents(false)
+	}
 	if len(f.viewers) == 0 {
 		delete(h.feeds, v.marketplace)
 		close(f.end)
@@ -96,7 +108,7 @@ func (h *hub) run(f *feed) {
 	defer f.of.Close()
 	ticker := time.NewTicker(passOnEvery)
 	defer ticker.Stop()
-	var samples []byte
+	var texts [topics][]byte
 	before, at := f.of.Totals(), time.Now()
 	latency := h.latency(at)
 	for {
@@ -104,41 +116,50 @@ func (h *hub) run(f *feed) {
 		case <-f.end:
 			return
 		case s := <-f.of.Samples:
-			if h.samplesFor(f) {
-				samples = append(samples, message("auction", sampleOf(&s))...)
+			if h.wants(f, auctionSamples) {
+				texts[auctionSamples] = append(texts[auctionSamples], message("auction", sampleOf(&s))...)
+			}
+		case s := <-f.of.Events:
+			if h.wants(f, eventSamples) {
+				texts[eventSamples] = append(texts[eventSamples], message("events", eventsOf(&s))...)
 			}
 		case t := <-ticker.C:
-			var rates []byte
 			if t.Sub(at) > ratesEvery-passOnEvery/2 { // The ticker may be early by what it was late before.
 				totals := f.of.Totals()
 				now := ratesBetween(before, totals, t.Sub(at))
 				now.MedianMillis, now.P99Millis = latency(t)
-				rates = message("rates", now)
+				texts[ratesAlone] = message("rates", now)
 				before, at = totals, t
+				if h.wants(f, eventSamples) {
+					texts[eventSamples] = append(texts[eventSamples], message("totals", totalsOf(f.of.EventTotals()))...)
+				}
 			}
-			h.send(f, samples, rates)
-			samples = nil
+			h.send(f, &texts)
+			texts = [topics][]byte{}
 		}
 	}
 }
 
-// samplesFor reports whether a viewer of a feed receives samples.
-func (h *hub) samplesFor(f *feed) bool {
+// wants reports whether a viewer of a feed has a topic.
+func (h *hub) wants(f *feed, about topic) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return f.sampled > 0
+	return f.wanted[about] > 0
 }
 
-// send offers messages to every viewer, and drops them for those whose queue is full. The texts may be empty.
-func (h *hub) send(f *feed, samples, rates []byte) {
-	both := slices.Concat(samples, rates)
+// send offers each viewer the rates and the texts of its topic, all as one message, and drops it for those whose queue is full.
+func (h *hub) send(f *feed, texts *[topics][]byte) {
+	var messages [topics][]byte
+	for i := range messages {
+		messages[i] = texts[ratesAlone]
+		if topic(i) != ratesAlone {
+			messages[i] = slices.Concat(texts[i], texts[ratesAlone])
+		}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for v := range f.viewers {
-		text := rates
-		if v.samples {
-			text = both
-		}
+		text := messages[v.topic]
 		if len(text) == 0 {
 			continue
 		}
@@ -203,6 +224,39 @@ type Sample struct {
 
 func sampleOf(s *serving.LiveSample) Sample {
 	return Sample{s.At.UTC(), s.RequestID, s.Operation, s.Auctions, maskUsers(s.Body)}
+}
+
+// ReportedEvents is one request that reported events. A refused one has ErrCode and Message, and no events. Its body is left out when it
+// is too large or no JSON, and names no user.
+type ReportedEvents struct {
+	Time      time.Time           `json:"time"`
+	RequestID string              `json:"requestId"`
+	ErrCode   string              `json:"errCode,omitempty"`
+	Message   string              `json:"message,omitempty"`
+	Events    []serving.LiveEvent `json:"events"`
+	Request   json.RawMessage     `json:"request,omitempty"`
+}
+
+func eventsOf(s *serving.LiveEvents) ReportedEvents {
+	out := ReportedEvents{Time: s.At.UTC(), RequestID: s.RequestID, Events: append([]serving.LiveEvent{}, s.Events...), Request: maskUsers(s.Body)}
+	if s.Code != apierr.OK {
+		var answer struct{ Message string }
+		_ = json.Unmarshal(s.Answer, &answer) // The node's own error object; without a message the code says enough.
+		out.ErrCode, out.Message = s.Code.String(), answer.Message
+	}
+	return out
+}
+
+// EventTotals counts the events of a marketplace on this node since somebody looks at it: committed ones, and refused requests by errCode.
+type EventTotals struct {
+	Recorded  uint64            `json:"recorded"`
+	Duplicate uint64            `json:"duplicate"`
+	Late      uint64            `json:"late"`
+	Refused   map[string]uint64 `json:"refused"`
+}
+
+func totalsOf(t serving.EventTotals) EventTotals {
+	return EventTotals{t.Recorded, t.Duplicate, t.Late, t.Refused}
 }
 
 // maskUsers returns a body without the ids of users, which not everybody who may look at auctions may know; nil for one that cannot be

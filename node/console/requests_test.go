@@ -263,3 +263,37 @@ func TestTheLiveStreamOfRatesAlone(t *testing.T) {
 	for range rates { // The test hangs when the stream does not end.
 	}
 }
+
+// The stream of events shows what became of each, why a request was refused, and the totals, without users.
+func TestTheLiveStreamOfEvents(t *testing.T) {
+	env := managetest.New(t)
+	ada := setUp(t, env)
+	server := httptest.NewServer(env)
+	t.Cleanup(server.Close)
+	lines := ada.stream(server.URL + "/console/api/live?samples=events")
+	<-lines
+	shop := newBrowser(t, env)
+	shop.header["Authorization"] = "Bearer " + env.Keys["auction"]
+	event := `{"id":"e1","page":{"type":"home"},"opaqueUserId":"secret-user","occurredAt":"` + env.Now().UTC().Format(time.RFC3339) + `"}`
+	seen := ""
+	for _, c := range []struct{ body, want string }{
+		{`{"pageviews":[` + event + `]}`, `"events":[{"kind":"pageviews","id":"e1","status":"recorded","chargedMicros":0}]`},
+		{`{"pageviews":[` + event + `]}`, `"status":"duplicate"`},
+		{`{"pageviews":[{"opaqueUserId":"secret-user"}]}`, `"errCode":"`},
+	} {
+		for !strings.Contains(seen, c.want) { // Samples are apart by a time that the clock of the test does not pass by itself.
+			env.Advance(time.Second)
+			shop.send("POST", "/v2/events", c.body)
+			seen += <-lines + "\n"
+		}
+	}
+	for !strings.Contains(seen, `"recorded":1`) {
+		seen += <-lines + "\n"
+	}
+	if strings.Contains(seen, "secret-user") || !strings.Contains(seen, `"opaqueUserId":"(masked)"`) || strings.Contains(seen, "event: auction") {
+		t.Errorf("the stream has %s", seen)
+	}
+	ada.must(204, "DELETE", sessionPath, "")
+	for range lines { // The test hangs when the stream does not end.
+	}
+}

@@ -22,6 +22,7 @@ export const rows = [
   { page: "/reports" },
   { page: "/reports", query: "by=vendor" },
   { page: "/reports", query: "by=campaign" },
+  { page: "/events" },
   { page: "/purchases" },
   { page: "/campaigns" },
   { page: "/campaigns", query: "status=rejected" },

@@ -30,6 +30,7 @@ export const pages: PageEntry[] = [
   { path: "/playground", label: "Playground", group: "", component: lazyPart(() => import("../pages/Playground")) },
   { path: "/simulations", label: "Simulations", group: "", component: lazyPart(() => import("../pages/Simulations")) },
   { path: "/reports", label: "Reports", group: "", component: lazyPart(() => import("../pages/Reports")), vendors: true },
+  { path: "/events", label: "Events", group: "", component: lazyPart(() => import("../pages/Events")) },
   { path: "/purchases", label: "Purchases", group: "", component: lazyPart(() => import("../pages/Purchases")) },
   {
     path: "/campaigns",
