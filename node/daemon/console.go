@@ -53,8 +53,8 @@ func (n *node) watch(marketplace uint16) *serving.Watch { return n.core.Watch(ma
 // latencies returns a function that returns the median and the 99th percentile of the requests for auctions since it was called last, and
 // false without any.
 func (n *node) latencies() func() (median, p99 time.Duration, known bool) {
-	read := func() metrics.Durations {
-		return n.metrics.Durations(int(serving.OpAuctions), int(serving.OpBrands), int(serving.OpTravel))
+	read := func() metrics.Latencies {
+		return n.metrics.Latencies(int(serving.OpAuctions), int(serving.OpBrands), int(serving.OpTravel))
 	}
 	before := read()
 	return func() (median, p99 time.Duration, known bool) {

@@ -15,19 +15,19 @@ func TestQuantilesOfDurations(t *testing.T) {
 		s.Request(0, 0, time.Second)
 		s.Request(1, 0, time.Minute)
 	}
-	before := m.Durations(0)
+	before := m.Latencies(0)
 	other := m.Stripe()
 	for i := range 100 {
 		other.Request(0, 0, time.Duration(i+1)*time.Millisecond)
 	}
-	now := m.Durations(0)
+	now := m.Latencies(0)
 	since := now.Since(&before)
 	for q, want := range map[float64]time.Duration{0.5: 50 * time.Millisecond, 0.99: 99 * time.Millisecond, 1: 100 * time.Millisecond, 0: time.Millisecond} {
 		if got, ok := since.Quantile(q); !ok || got < want || float64(got) > 1.1*float64(want) {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
 		}
 	}
-	both := m.Durations(0, 1)
+	both := m.Latencies(0, 1)
 	if got, _ := both.Quantile(1); got < time.Minute {
 		t.Errorf("the longest of both operations is %v", got)
 	}

@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// Durations are how long requests took, counted in the buckets of both histograms.
-type Durations struct{ words [bucketWords]uint64 }
+// Latencies are how long requests took, counted in the buckets of both histograms.
+type Latencies struct{ words [bucketWords]uint64 }
 
-// Durations returns how long the requests of some operations took since the start of the node. operations are positions in the
+// Latencies returns how long the requests of some operations took since the start of the node. operations are positions in the
 // vocabulary. It reads every stripe, which takes some 100 µs.
-func (m *Metrics) Durations(operations ...int) (d Durations) {
+func (m *Metrics) Latencies(operations ...int) (l Latencies) {
 	for _, operation := range operations {
 		start := m.layout.seconds + operation*histogramWords
-		for i := range d.words {
-			d.words[i] += sum(m.stripes, start+i)
+		for i := range l.words {
+			l.words[i] += sum(m.stripes, start+i)
 		}
 	}
-	return d
+	return l
 }
 
 // Since returns the durations that were counted after an earlier reading.
-func (d *Durations) Since(earlier *Durations) (since Durations) {
-	for i := range d.words {
-		since.words[i] = d.words[i] - earlier.words[i]
+func (l *Latencies) Since(earlier *Latencies) (since Latencies) {
+	for i := range l.words {
+		since.words[i] = l.words[i] - earlier.words[i]
 	}
 	return since
 }
 
 // Quantile returns a duration that a share q of the counted ones do not exceed: the upper bound of the bucket, at most 9 % too long. It
 // reports false when nothing was counted.
-func (d *Durations) Quantile(q float64) (time.Duration, bool) {
+func (l *Latencies) Quantile(q float64) (time.Duration, bool) {
 	var count uint64
-	for _, n := range d.words {
+	for _, n := range l.words {
 		count += n
 	}
 	if count == 0 {
@@ -40,7 +40,7 @@ func (d *Durations) Quantile(q float64) (time.Duration, bool) {
 	}
 	rank := max(1, uint64(math.Ceil(q*float64(count))))
 	var seen uint64
-	for i, n := range d.words {
+	for i, n := range l.words {
 		if seen += n; seen >= rank {
 			return wordBounds[i], true
 		}
