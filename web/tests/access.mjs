@@ -123,7 +123,7 @@ export function accessTests(given) {
       .click();
     await inviting.page.getByRole("option", { name: /^Analyst/ }).click();
     await inviting.page.getByRole("button", { name: "Invite", exact: true }).click();
-    await inviting.page.getByRole("button", { name: "Copy the link for ann@example.com" }).click();
+    await inviting.page.getByRole("button", { name: "Copy link for ann@example.com" }).click();
     const link = await inviting.page.evaluate(() => navigator.clipboard.readText());
 
     const window = await openPage(browser, demo.origin, { expected: [signedOutNotice, "401"] });
