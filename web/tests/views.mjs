@@ -107,7 +107,8 @@ export function listed() {
 
 // showEach opens every row as an admin, in one view, and calls a function with the window, the row, and its address.
 export async function showEach(browser, node, view, look) {
-  const [campaign] = (await node.api("GET", "/campaign-service/campaigns?limit=1&ad_format=listing")).campaigns;
+  const { campaigns } = await node.api("GET", "/campaign-service/campaigns?limit=100&ad_format=listing");
+  const [campaign] = campaigns.sort((a, b) => (b.budget?.amountUsed ?? 0) - (a.budget?.amountUsed ?? 0)); // It has something to show.
   const window = await openPage(browser, node.origin, { ...view, expected: [signedOutNotice] });
   await signIn(window);
   for (const row of rows) {

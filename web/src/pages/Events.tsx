@@ -161,7 +161,10 @@ function chargedOf(one: LiveReport, currency: Currency): string {
   return micros === 0 ? "–" : money(micros, currency);
 }
 
+const shownMin = 100; // Millionths; smaller amounts would be shown as 0.
+
 function money(micros: number, currency: Currency): string {
+  if (micros < shownMin) return `< ${money(shownMin, currency)}`;
   const digits = String(micros).padStart(microsDigits + 1, "0");
   return formatMajor(`${digits.slice(0, -microsDigits)}.${digits.slice(-microsDigits)}`, currency);
 }

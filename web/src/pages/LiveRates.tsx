@@ -37,7 +37,7 @@ export function LiveRates({ sample }: { sample?: (sample: LiveSample) => void })
           <Sparkline values={values} label={`${label} of the last two minutes`} width={240} />
         ) : (
           <Text span inherit>
-            {interrupted ? "the live stream is interrupted" : without}
+            {interrupted ? "the live stream is interrupted" : values.length === 0 ? without : "just begun"}
           </Text>
         ),
     };
