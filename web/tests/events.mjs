@@ -28,7 +28,7 @@ export function eventTests(given) {
       }
     };
     const view = { id: "of-the-test", opaqueUserId: "secret-user", occurredAt: new Date().toISOString(), page: { type: "home" } };
-    await page.getByText("Only what was not recorded", { exact: false }).click();
+    await page.getByRole("switch", { name: /^Only what was not recorded/ }).click();
     await shown("twice", view);
     await shown("refused", { opaqueUserId: "secret-user" });
     await page.getByRole("heading", { name: "Why requests were refused" }).waitFor();
