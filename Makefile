@@ -136,7 +136,7 @@ web: ## Build the console's pages from web/ into node/console/dist. Needs Node.j
 	@npm run --prefix web --silent build
 
 .PHONY: web-check
-web-check: ## Compare node/console/dist with a fresh build of web/, and drive the console in Chromium. GAVEL_BROWSER=/usr/bin/chromium.
+web-check: ## Compare node/console/dist with a fresh build of web/, and drive the console in Chromium, which root on Debian gets installed. GAVEL_BROWSER=/usr/bin/chromium.
 	@mkdir -p bin; major="$$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" || true; \
 	if [ "$${major:-0}" -lt 20 ] || ! command -v npm >/dev/null; then \
 		echo "SKIPPED: the console's build and browser tests. Install Node.js 20 or newer with npm."; exit 0; fi; \
@@ -144,6 +144,8 @@ web-check: ## Compare node/console/dist with a fresh build of web/, and drive th
 		echo "SKIPPED: the console's build and browser tests. npm ci failed (is the registry reachable?):"; tail -n 3 bin/npm-web.log; exit 0; fi; \
 	npm run --prefix web --silent compare; \
 	browser="$${GAVEL_BROWSER:-/usr/bin/chromium}"; \
+	if [ ! -x "$$browser" ] && [ "$$browser" = /usr/bin/chromium ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get install -y --no-install-recommends chromium >bin/apt-chromium.log 2>&1 || tail -n 3 bin/apt-chromium.log; fi; \
 	if [ ! -x "$$browser" ]; then echo "SKIPPED: the console's browser tests. There is no $$browser; on Debian: apt-get install chromium"; exit 0; fi; \
 	$(MAKE) build; GAVEL_BROWSER="$$browser" npm run --prefix web --silent test
 
@@ -207,8 +209,16 @@ writes: build ## Measure bid and product upserts a second through the management
 	@go run ./loadtest/operator $(ARGS) writes
 
 .PHONY: visibility
-visibility: build ## Measure how soon auctions on all of three nodes show a changed bid and a paused campaign. ARGS="--changes=200".
+visibility: build ## Measure how soon all of three nodes act on a changed bid, a pause, a revoked key, an ended session. ARGS="--changes=200 --revocations=100".
 	@go run ./loadtest/operator $(ARGS) visibility
+
+.PHONY: consoles
+consoles: build ## Measure what 20 open consoles cost a node under load. ARGS="--rate=5000 --shape=5x100 --pairs=12 --duration=10s".
+	@go run ./loadtest/operator $(ARGS) consoles
+
+.PHONY: web-shots
+web-shots: build ## Take a picture of every view of the console, light, dark and narrow, into bin/console-screenshots.
+	@npm run --prefix web --silent shots
 
 .PHONY: nemesis
 nemesis: ## Inject faults into a cluster of real processes and check what its clients saw. Linux, root. MINUTES=60 NODES=3 SEED=7.

@@ -7,6 +7,7 @@ import (
 
 // explained is the answer of explain and of recorded live auctions.
 type explained struct {
+	At        string
 	Operation string
 	Auctions  []struct {
 		PlacementID       int
@@ -49,6 +50,18 @@ func TestConformanceExplainedLiveAuctions(t *testing.T) {
 	}
 	if w := s.win(1, `"products":{"ids":["p1"]}`); *w.Winners[0].CampaignID != rival {
 		t.Errorf("the changed bids did not change the winner: %+v", w)
+	}
+	// Who has the newest one asks for later ones only.
+	newest := kept.Recent[0].At
+	s.decode(s.manage(200, "GET", "auctions/recent?after=2020-01-01T00:00:00Z", ""), &kept)
+	if len(kept.Recent) == 0 || kept.Recent[len(kept.Recent)-1].At != newest {
+		t.Errorf("all are later than a time long ago: %+v", kept)
+	}
+	s.decode(s.manage(200, "GET", "auctions/recent?after="+kept.Recent[0].At, ""), &kept)
+	for _, later := range kept.Recent {
+		if later.At <= newest {
+			t.Errorf("%s is not later than %s", later.At, newest)
+		}
 	}
 	// The recorded auctions are those of the shop, and bids have the present amounts.
 	var recording struct {

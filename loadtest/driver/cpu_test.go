@@ -3,6 +3,8 @@ package driver_test
 import (
 	"os"
 	"runtime"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,4 +23,42 @@ func TestProcessCPUOfThisProcess(t *testing.T) {
 	if own := driver.OwnCPU(); got > own || got < 50*time.Millisecond {
 		t.Errorf("/proc says %v, getrusage %v", got, own)
 	}
+}
+
+// The run time grows by what this process uses, and counts all of its threads.
+func TestRunTimeOfThisProcess(t *testing.T) {
+	before, err := driver.RunTime(os.Getpid())
+	if err != nil {
+		t.Skip(err)
+	}
+	const each = 20 * time.Millisecond
+	var threads sync.WaitGroup
+	for range 2 {
+		threads.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for own := threadCPU(t); threadCPU(t)-own < each; {
+				runtime.Gosched() // The goroutine keeps its thread.
+			}
+		})
+	}
+	threads.Wait()
+	after, err := driver.RunTime(os.Getpid())
+	if own := driver.OwnCPU(); err != nil || after-before < 2*each || after > own+time.Second {
+		t.Errorf("%v, then %v of run time, getrusage says %v, %v", before, after, own, err)
+	}
+	if _, err := driver.RunTime(1 << 30); err == nil {
+		t.Error("a process that is none has a run time")
+	}
+}
+
+// threadCPU is the CPU time of the calling thread.
+func threadCPU(t *testing.T) time.Duration {
+	var u syscall.Rusage
+	const thread = 1 // RUSAGE_THREAD, which package syscall does not name.
+	if err := syscall.Getrusage(thread, &u); err != nil {
+		t.Error(err)
+		return time.Hour
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,7 +1,9 @@
 // Command operator measures changes through the management API, on nodes that it starts as processes of their own:
 //
 //	go run ./loadtest/operator --node bin/gavel writes      upserts a second through the management API of one node
-//	go run ./loadtest/operator --node bin/gavel visibility  how long it takes until auctions on all of three nodes show a change
+//	go run ./loadtest/operator --node bin/gavel visibility  how long it takes until all of three nodes act on a change: auctions on that of a bid
+//	                                                        and a pause, listeners on a revoked key and an ended session
+//	go run ./loadtest/operator --node bin/gavel consoles    what 20 open consoles cost a node that answers auctions, in CPU time
 //
 // The output has the load average of the machine, and beside every rate the CPU time that one write cost the node: on a shared machine the
 // rate says little, and the CPU time says more.
@@ -28,6 +30,11 @@ type config struct {
 	duration     time.Duration
 	workers      int
 	changes      int
+	revocations  int
+	consoles     int
+	page         string
+	pairs        int
+	rate, shape  string
 }
 
 // scenarios maps the name of each scenario to how many nodes it needs and what it does.
@@ -37,6 +44,7 @@ var scenarios = map[string]struct {
 }{
 	"writes":     {1, writes},
 	"visibility": {3, visibility},
+	"consoles":   {1, consoles},
 }
 
 func main() {
@@ -55,26 +63,54 @@ func command(ctx context.Context, args []string, out, help io.Writer) error {
 	f.SetOutput(help)
 	f.StringVar(&c.node, "node", "bin/gavel", "the gavel `BINARY`")
 	f.StringVar(&c.parent, "data-parent", "", "`DIR` for the data, on the disk to measure")
-	f.DurationVar(&c.duration, "duration", 10*time.Second, "how long each kind of write is sent")
-	f.IntVar(&c.workers, "workers", 32, "connections, each with one request in flight")
+	f.DurationVar(&c.duration, "duration", 10*time.Second, "how long each kind of write is sent, and how long a window of consoles is")
+	f.IntVar(&c.workers, "workers", 32, "connections, each with one request in flight (writes, consoles)")
 	f.IntVar(&c.changes, "changes", 200, "changes whose visibility is measured")
+	f.IntVar(&c.revocations, "revocations", 100, "credentials of each kind that end, whose refusal is measured (visibility)")
+	f.IntVar(&c.consoles, "consoles", 20, "signed-in consoles; 0 shows how much two windows differ without any (consoles)")
+	f.StringVar(&c.page, "page", "", "`NAME` of the page that all consoles show; empty: a mix (consoles)")
+	f.IntVar(&c.pairs, "pairs", 12, "pairs of windows with the consoles open and closed (consoles)")
+	f.StringVar(&c.rate, "rate", "5000", "auction `REQUESTS` a second (consoles)")
+	f.StringVar(&c.shape, "shape", "5x100", "auctions of a request and product ids of each: 1x100 or 5x100 (consoles)")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	s, known := scenarios[f.Arg(0)]
 	if !known || f.NArg() != 1 {
-		return errors.New("want one scenario: writes, visibility")
+		return errors.New("want one scenario: writes, visibility, consoles")
 	}
-	if c.workers < 1 || c.workers > 1_000 || c.changes < 4 || c.duration <= 0 {
-		return errors.New("want 1 to 1000 workers, at least 4 changes, and a duration")
+	if err := c.check(); err != nil {
+		return err
 	}
-	nodes, err := driver.StartFleet(ctx, c.node, c.parent, s.nodes)
+	settings, dir, err := adminSettings(c.parent)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // A temporary directory; nothing depends on its removal.
+	nodes, err := driver.StartFleet(ctx, c.node, c.parent, s.nodes, settings...)
 	if err != nil {
 		return err
 	}
 	err = s.run(ctx, c, nodes, out)
 	return errors.Join(err, nodes.Stop())
 }
+
+// check returns what is wrong with the flags.
+func (c *config) check() error {
+	if c.workers < 1 || c.workers > 1_000 || c.changes < 4 || c.duration <= 0 {
+		return errors.New("want 1 to 1000 workers, at least 4 changes, and a duration")
+	}
+	if c.revocations < 1 || c.pairs < 1 || c.consoles < 0 || c.consoles > sessionsMax || shopAuctions[c.shape] == 0 {
+		return fmt.Errorf("want at least 1 revocation and 1 pair, 0 to %d consoles, and the shape 1x100 or 5x100", sessionsMax)
+	}
+	if _, known := pagesOf(c.page, 1); !known {
+		return fmt.Errorf("no page is named %q", c.page)
+	}
+	return nil
+}
+
+// sessionsMax is how many login sessions the node keeps of one user: the consoles are those of the first admin.
+const sessionsMax = 20
 
 // load returns the load average of the machine, empty where the system does not have it.
 func load() string {

@@ -18,10 +18,18 @@ const (
 	pollEvery   = time.Millisecond       // The time between two auctions of an observer.
 )
 
-// visibility measures how long it takes until auctions on every node of a cluster show a change of a bid, or the pause of a campaign. Two
+// visibility measures how long it takes until all nodes of a cluster act on a change: on one of a bid, a campaign, a key, or a session.
+func visibility(ctx context.Context, c *config, f *driver.Fleet, out io.Writer) error {
+	if err := auctionsShow(ctx, c, f, out); err != nil {
+		return err
+	}
+	return refusals(ctx, c, f, out)
+}
+
+// auctionsShow measures how long it takes until auctions on every node of a cluster show a change of a bid, or the pause of a campaign. Two
 // products compete for one slot, and each change makes the other one win. An observer at each node runs the same auction again
 // and again. A change is seen when the answer with the new winner has arrived, so that the time of the request itself counts too.
-func visibility(ctx context.Context, c *config, f *driver.Fleet, out io.Writer) error {
+func auctionsShow(ctx context.Context, c *config, f *driver.Fleet, out io.Writer) error {
 	apis := make([]*api, len(f.Nodes))
 	for i, n := range f.Nodes {
 		apis[i] = newAPI(n.Manage, f.ManagementKey, 2)

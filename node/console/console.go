@@ -45,6 +45,9 @@ type Deps struct {
 	Store *store.Store
 	// Watch begins to watch the auctions of a marketplace on this node.
 	Watch func(marketplace uint16) *serving.Watch
+	// Latencies returns a function that returns how long the requests for auctions took, of all marketplaces of this node, since it was
+	// called last: the median and the 99th percentile, and false without any. If nil, nothing is known of them.
+	Latencies func() func() (median, p99 time.Duration, known bool)
 	// Tokens opens the resolvedBidIds of ads.
 	Tokens Tokens
 	// Tail has the newest records of this node's log. If nil, there are none.
@@ -91,7 +94,7 @@ func New(c Config, d Deps) (*Service, error) {
 	}
 	return &Service{
 		config: c, deps: d, hasher: login.NewHasher(), attempts: login.NewAttempts(), byProvider: login.NewAttempts(), origins: http.NewCrossOriginProtection(),
-		touches: make(chan store.LoginKey, touchesMax), files: f, hub: newHub(d.Watch),
+		touches: make(chan store.LoginKey, touchesMax), files: f, hub: newHub(d.Watch, d.Latencies),
 	}, nil
 }
 

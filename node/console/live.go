@@ -16,7 +16,10 @@ const (
 	liveWriteTimeout = 10 * time.Second       // BOUND: how long a message may take; then the browser has gone.
 )
 
-// live streams the sampled auctions of a marketplace and their rates to those who may read its auctions, until the session ends. An
+// topicNames are the values of the query's samples.
+var topicNames = map[string]topic{"": auctionSamples, "auctions": auctionSamples, "events": eventSamples, "none": ratesAlone}
+
+// live streams rates of a marketplace, and its sampled auctions or events, to those who may read its auctions, until the session ends. An
 // open stream does not keep a session open: nobody may sit in front of it.
 func (h handlers) live(w http.ResponseWriter, r *http.Request) {
 	who, code := h.observe(r)
@@ -27,7 +30,12 @@ func (h handlers) live(w http.ResponseWriter, r *http.Request) {
 		h.Refuse(w, code, "")
 		return
 	}
-	v, joined := h.hub.join(who.Access.Marketplace)
+	about, known := topicNames[r.URL.Query().Get("samples")]
+	if !known {
+		h.Refuse(w, apierr.BadRequest, "samples must be auctions, events or none")
+		return
+	}
+	v, joined := h.hub.join(who.Access.Marketplace, about)
 	if !joined {
 		h.Refuse(w, apierr.ServiceUnavailable, "as many live streams are open as a node has")
 		return

@@ -216,7 +216,7 @@ func TestTheLiveStream(t *testing.T) {
 		}
 	}
 	seen := ""
-	for !strings.Contains(seen, "auctionsPerSecond") || !strings.Contains(seen, "request-of-auction") {
+	for !strings.Contains(seen, `"fillRate":0`) || !strings.Contains(seen, "request-of-auction") {
 		seen += <-lines + "\n"
 	}
 	for text, want := range map[string]bool{
@@ -226,6 +226,72 @@ func TestTheLiveStream(t *testing.T) {
 		if strings.Contains(seen, text) != want {
 			t.Errorf("%q is there: %v\n%s", text, !want, seen)
 		}
+	}
+	ada.must(204, "DELETE", sessionPath, "")
+	for range lines { // The test hangs when the stream does not end.
+	}
+}
+
+// A page that shows rates only is sent no samples, whoever else looks at them; a word that is none is refused.
+func TestTheLiveStreamOfRatesAlone(t *testing.T) {
+	env := managetest.New(t)
+	ada := setUp(t, env)
+	ada.must(400, "GET", "/console/api/live?samples=few", "")
+	server := httptest.NewServer(env)
+	t.Cleanup(server.Close)
+	all, rates := ada.stream(server.URL+"/console/api/live"), ada.stream(server.URL+"/console/api/live?samples=none")
+	shop := newBrowser(t, env)
+	shop.header["Authorization"] = "Bearer " + env.Keys["auction"]
+	until := func(lines <-chan string, text string) (seen string) {
+		for !strings.Contains(seen, text) {
+			if w := shop.send("POST", "/v2/auctions", `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p"]}}]}`); w.Code != 201 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			line, open := <-lines
+			if !open {
+				t.Fatalf("the stream ended after %s", seen)
+			}
+			seen += line + "\n"
+		}
+		return seen
+	}
+	until(all, "event: auction")
+	if seen := until(rates, "auctionsPerSecond"); strings.Contains(seen, "event: auction") {
+		t.Errorf("a stream of rates has %s", seen)
+	}
+	ada.must(204, "DELETE", sessionPath, "")
+	for range rates { // The test hangs when the stream does not end.
+	}
+}
+
+// The stream of events shows what became of each, why a request was refused, and the totals, without users.
+func TestTheLiveStreamOfEvents(t *testing.T) {
+	env := managetest.New(t)
+	ada := setUp(t, env)
+	server := httptest.NewServer(env)
+	t.Cleanup(server.Close)
+	lines := ada.stream(server.URL + "/console/api/live?samples=events")
+	<-lines
+	shop := newBrowser(t, env)
+	shop.header["Authorization"] = "Bearer " + env.Keys["auction"]
+	event := `{"id":"e1","page":{"type":"home"},"opaqueUserId":"secret-user","occurredAt":"` + env.Now().UTC().Format(time.RFC3339) + `"}`
+	seen := ""
+	for _, c := range []struct{ body, want string }{
+		{`{"pageviews":[` + event + `]}`, `"events":[{"kind":"pageviews","id":"e1","status":"recorded","chargedMicros":0}]`},
+		{`{"pageviews":[` + event + `]}`, `"status":"duplicate"`},
+		{`{"pageviews":[{"opaqueUserId":"secret-user"}]}`, `"errCode":"`},
+	} {
+		for !strings.Contains(seen, c.want) { // Samples are apart by a time that the clock of the test does not pass by itself.
+			env.Advance(time.Second)
+			shop.send("POST", "/v2/events", c.body)
+			seen += <-lines + "\n"
+		}
+	}
+	for !strings.Contains(seen, `"recorded":1`) {
+		seen += <-lines + "\n"
+	}
+	if strings.Contains(seen, "secret-user") || !strings.Contains(seen, `"opaqueUserId":"(masked)"`) || strings.Contains(seen, "event: auction") {
+		t.Errorf("the stream has %s", seen)
 	}
 	ada.must(204, "DELETE", sessionPath, "")
 	for range lines { // The test hangs when the stream does not end.

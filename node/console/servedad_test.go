@@ -120,7 +120,12 @@ func TestWhatCameOfAnAd(t *testing.T) {
 // signedIn returns the browser of a new person with one right, who is signed in.
 func signedIn(t *testing.T, env *managetest.Environment, access store.ConsoleAccess) *browser {
 	t.Helper()
-	email := string(access.Role) + "@example.com"
+	return signedInAs(t, env, string(access.Role)+"@example.com", access)
+}
+
+// signedInAs is signedIn for somebody with an address.
+func signedInAs(t *testing.T, env *managetest.Environment, email string, access store.ConsoleAccess) *browser {
+	t.Helper()
 	if access.Role.OfVendor() {
 		user := store.User{Email: email, VendorIDs: []string{access.Vendor}}
 		if _, err := env.Store.Tenant(access.Marketplace).CreateUser(t.Context(), user); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/console"
 	"github.com/gavel-ads/gavel/node/login"
+	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 )
@@ -28,7 +29,7 @@ func (n *node) openConsole(start context.Context) (*console.Service, error) {
 		PublicURL: n.cfg.PublicURL(address), Version: n.version, Demo: n.demoOptions != nil, Settings: n.consoleSettings(),
 		Provider: provider, Access: access,
 	}, console.Deps{
-		Store: n.store, Watch: n.watch, Tokens: n.core, Tail: n.tail, Draining: n.stopping.Load, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,
+		Store: n.store, Watch: n.watch, Latencies: n.latencies, Tokens: n.core, Tail: n.tail, Draining: n.stopping.Load, Current: n.cluster.KeysCurrent, Now: time.Now, Log: n.log, Audit: n.auditLog.add,
 	})
 	if err != nil {
 		return nil, err
@@ -48,6 +49,23 @@ func (n *node) openConsole(start context.Context) (*console.Service, error) {
 
 // watch begins to watch the auctions of a marketplace on this node.
 func (n *node) watch(marketplace uint16) *serving.Watch { return n.core.Watch(marketplace) }
+
+// latencies returns a function that returns the median and the 99th percentile of the requests for auctions since it was called last, and
+// false without any.
+func (n *node) latencies() func() (median, p99 time.Duration, known bool) {
+	read := func() metrics.Latencies {
+		return n.metrics.Latencies(int(serving.OpAuctions), int(serving.OpBrands), int(serving.OpTravel))
+	}
+	before := read()
+	return func() (median, p99 time.Duration, known bool) {
+		now := read()
+		since := now.Since(&before)
+		before = now
+		median, known = since.Quantile(0.5)
+		p99, _ = since.Quantile(0.99) // Known as the median is.
+		return median, p99, known
+	}
+}
 
 // consoleSettings are the effective settings in the form of the console.
 func (n *node) consoleSettings() []console.Setting {

@@ -32,6 +32,7 @@ func (c *Core) beginCommit() bool {
 // answered with 503, some groups may have committed their share and others not. The client repeats the body, the groups
 // that know its events answer as before, and nothing counts twice.
 func (c *Core) events(sc *Scratch, r *Request) apierr.Code {
+	sc.event.marketplace = 0 // Until the key is checked: who watches events also gets those that are refused.
 	if !c.beginCommit() {
 		return sc.refuse(apierr.ServiceUnavailable, tooManyWaiting)
 	}

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/command"
 )
 
 // Bounds of what is copied for those who watch live auctions.
@@ -27,18 +29,29 @@ type live struct {
 	mu      sync.Mutex
 }
 
-// Watch receives samples of the auctions of one marketplace on this node, and counts all of them. Close ends it.
+// Watch receives samples of the auctions and events of one marketplace on this node, and counts all of them. Close ends it.
 type Watch struct {
 	Samples <-chan LiveSample
+	Events  <-chan LiveEvents // Nothing is sent before SampleEvents.
 
 	samples     chan LiveSample
+	reports     chan LiveEvents
 	of          *live
 	marketplace uint16
 	next        atomic.Int64 // The earliest time of the next sample, in Unix nanoseconds.
+	nextReport  atomic.Int64 // The same of events; endOfTime while they are not sampled.
 	auctions    atomic.Uint64
+	slots       atomic.Uint64 // Wanted by the auctions.
+	winners     atomic.Uint64
 	events      atomic.Uint64
 	charged     atomic.Int64 // In micros.
+	duplicate   atomic.Uint64
+	late        atomic.Uint64
+	refused     [apierr.Codes]atomic.Uint64 // Requests for events, by the code of their answer.
 }
+
+// endOfTime is after every request, in Unix nanoseconds.
+const endOfTime = math.MaxInt64
 
 // LiveSample is one request for auctions with its results.
 type LiveSample struct {
@@ -68,16 +81,42 @@ type LiveAd struct {
 	ResolvedBidID string `json:"resolvedBidId,omitempty"`
 }
 
+// LiveEvents is one request that reported events.
+type LiveEvents struct {
+	At        time.Time
+	RequestID string
+	Code      apierr.Code // OK: all its events were committed.
+	Answer    []byte      // Of a refusal: the error object.
+	Events    []LiveEvent // Empty for a refusal.
+	Body      []byte      // Empty if it was too large.
+}
+
+// LiveEvent is one committed event.
+type LiveEvent struct {
+	Kind          string `json:"kind"`
+	ID            string `json:"id"`
+	Status        string `json:"status"` // As detail=true names it: recorded, duplicate or late.
+	ChargedMicros int64  `json:"chargedMicros"`
+}
+
+// EventTotals count what a Watch saw of events since it began: the committed ones, and refused requests by errCode.
+type EventTotals struct {
+	Recorded, Duplicate, Late uint64
+	Refused                   map[string]uint64
+}
+
 // LiveTotals count what a Watch saw since it began, samples and all other requests.
 type LiveTotals struct {
-	Auctions, Events uint64
-	ChargedMicros    int64
+	Auctions, Slots, Winners, Events uint64
+	ChargedMicros                    int64
 }
 
 // Watch begins to watch the auctions of a marketplace.
 func (c *Core) Watch(marketplace uint16) *Watch {
 	samples := make(chan LiveSample, liveQueue)
-	w := &Watch{Samples: samples, samples: samples, of: &c.live, marketplace: marketplace}
+	reports := make(chan LiveEvents, liveQueue)
+	w := &Watch{Samples: samples, Events: reports, samples: samples, reports: reports, of: &c.live, marketplace: marketplace}
+	w.nextReport.Store(endOfTime)
 	c.live.change(func(all []*Watch) []*Watch { return append(all, w) })
 	return w
 }
@@ -89,9 +128,30 @@ func (w *Watch) Close() {
 	})
 }
 
+// SampleEvents begins or ends the sampling of events.
+func (w *Watch) SampleEvents(on bool) {
+	if on {
+		w.nextReport.Store(0)
+		return
+	}
+	w.nextReport.Store(endOfTime)
+}
+
+// EventTotals returns what was counted of events so far.
+func (w *Watch) EventTotals() EventTotals {
+	t := EventTotals{Duplicate: w.duplicate.Load(), Late: w.late.Load(), Refused: map[string]uint64{}}
+	t.Recorded = w.events.Load() - t.Duplicate - t.Late
+	for code := range w.refused {
+		if n := w.refused[code].Load(); n > 0 {
+			t.Refused[apierr.Code(code).String()] = n
+		}
+	}
+	return t
+}
+
 // Totals returns what was counted so far.
 func (w *Watch) Totals() LiveTotals {
-	return LiveTotals{w.auctions.Load(), w.events.Load(), w.charged.Load()}
+	return LiveTotals{w.auctions.Load(), w.slots.Load(), w.winners.Load(), w.events.Load(), w.charged.Load()}
 }
 
 // change publishes a changed copy of the list.
@@ -112,31 +172,100 @@ func (l *live) change(fn func([]*Watch) []*Watch) {
 // offer shows a request that was answered to those who watch its marketplace.
 func (l *live) offer(sc *Scratch) {
 	all := l.watches.Load()
-	if all == nil || sc.code != apierr.OK {
+	if all == nil || sc.code != apierr.OK && sc.op != OpEvents {
 		return
 	}
 	for _, w := range *all {
 		switch {
 		case sc.op == OpEvents && w.marketplace == sc.event.marketplace:
-			w.countEvents(&sc.event)
+			if sc.code == apierr.OK {
+				w.countEvents(&sc.event)
+			} else {
+				w.refused[sc.code].Add(1)
+			}
+			w.sampleEvents(sc)
 		case (sc.op == OpAuctions || sc.op == OpBrands || sc.op == OpTravel) && w.marketplace == sc.ticket.Marketplace:
-			w.auctions.Add(uint64(len(sc.results.Results)))
+			w.countAuctions(sc)
 			w.sample(sc)
 		}
 	}
 }
 
+func (w *Watch) countAuctions(sc *Scratch) {
+	slots, winners := 0, 0
+	for i := range sc.results.Results {
+		slots += sc.request.Auctions[i].Slots
+		winners += len(sc.results.Results[i].Winners)
+	}
+	w.auctions.Add(uint64(len(sc.results.Results)))
+	w.slots.Add(uint64(slots)) // At most 40 an auction.
+	w.winners.Add(uint64(winners))
+}
+
 func (w *Watch) countEvents(es *eventScratch) {
-	w.events.Add(uint64(len(es.batch.Events)))
-	charged := int64(0)
+	var charged int64
+	var duplicate, late uint64
 	for i := range es.shares {
 		for k := range es.shares[i].outcomes {
-			charged += int64(es.shares[i].outcomes[k].Charged)
+			o := &es.shares[i].outcomes[k]
+			charged += int64(o.Charged)
+			switch o.Outcome {
+			case command.Duplicate:
+				duplicate++
+			case command.TooOld:
+				late++
+			default: // It was recorded.
+			}
 		}
 	}
+	w.duplicate.Add(duplicate) // Before events, of which they are a part.
+	w.late.Add(late)
+	w.events.Add(uint64(len(es.batch.Events)))
 	if charged != 0 {
 		w.charged.Add(charged)
 	}
+}
+
+// sampleEvents offers a copy of a request for events when they are sampled and the last sample is long enough ago.
+func (w *Watch) sampleEvents(sc *Scratch) {
+	now, next := sc.Request.Now.UnixNano(), w.nextReport.Load()
+	if now < next || len(w.reports) == cap(w.reports) || !w.nextReport.CompareAndSwap(next, now+int64(liveEvery)) {
+		return
+	}
+	s := LiveEvents{At: sc.Request.Now, RequestID: sc.answeredID(), Code: sc.code}
+	if sc.code == apierr.OK {
+		s.Events = sc.event.live()
+	} else {
+		s.Answer = bytes.Clone(sc.Body)
+	}
+	if len(sc.Request.Body) <= liveBodyMax {
+		s.Body = bytes.Clone(sc.Request.Body)
+	}
+	select {
+	case w.reports <- s:
+	default:
+	}
+}
+
+// live returns the committed events of a request with what became of them.
+func (es *eventScratch) live() []LiveEvent {
+	all := make([]LiveEvent, len(es.batch.Events))
+	for i := range all {
+		e, p := &es.batch.Events[i], es.positions[i]
+		o := &es.shares[p.share].outcomes[p.position]
+		all[i] = LiveEvent{e.Kind.String(), string(e.ID), statusOf(o.Outcome), int64(o.Charged)}
+	}
+	return all
+}
+
+// answeredID returns the id of the request that the answer names.
+func (sc *Scratch) answeredID() string {
+	for _, f := range sc.Fields {
+		if bytes.Equal(f.Name, nameRequestID) {
+			return string(f.Value)
+		}
+	}
+	return ""
 }
 
 // sample offers a copy of the request when the last sample is long enough ago.
@@ -145,11 +274,8 @@ func (w *Watch) sample(sc *Scratch) {
 	if now < next || len(w.samples) == cap(w.samples) || !w.next.CompareAndSwap(next, now+int64(liveEvery)) {
 		return
 	}
-	s := LiveSample{At: sc.Request.Now, Operation: liveNames[sc.op], Auctions: make([]LiveAuction, len(sc.results.Results))}
-	for _, f := range sc.Fields {
-		if bytes.Equal(f.Name, nameRequestID) {
-			s.RequestID = string(f.Value)
-		}
+	s := LiveSample{
+		At: sc.Request.Now, RequestID: sc.answeredID(), Operation: liveNames[sc.op], Auctions: make([]LiveAuction, len(sc.results.Results)),
 	}
 	for i := range s.Auctions {
 		s.Auctions[i] = liveAuction(&sc.results.Results[i], sc.request.Auctions[i].Slots)

@@ -59,6 +59,9 @@ export function auctionTests(given) {
     } finally {
       clearInterval(asking);
     }
+    await page.getByRole("textbox", { name: "Slot or placement" }).fill("of no request");
+    await page.getByRole("heading", { name: "No request fits the filter" }).waitFor();
+    await page.getByRole("textbox", { name: "Slot or placement" }).fill("");
     await page.getByRole("button", { name: /^Inspect the request of-the-test/ }).first().click();
     await page.getByRole("button", { name: "Explain with the market of now" }).click();
     await page

@@ -3,15 +3,20 @@ import { after, before } from "node:test";
 import { accessTests } from "./access.mjs";
 import { auctionTests } from "./auctions.mjs";
 import { launch } from "./browser.mjs";
+import { eventTests } from "./events.mjs";
 import { factorTests } from "./factor.mjs";
 import { hostileTests } from "./hostile.mjs";
 import { keyTests } from "./keys.mjs";
 import { ledgerTests } from "./ledger.mjs";
 import { logTests } from "./log.mjs";
-import { openShop, startNode } from "./node.mjs";
+import { manyTests } from "./many.mjs";
+import { fillDemo, openShop, startNode } from "./node.mjs";
 import { pageTests } from "./pages.mjs";
 import { providerTests } from "./provider.mjs";
 import { purchaseTests } from "./purchases.mjs";
+import { reasonTests } from "./reasons.mjs";
+import { reportTests } from "./reports.mjs";
+import { roleTests } from "./roles.mjs";
 import { simulationTests } from "./simulations.mjs";
 
 const given = { browser: null, demo: null, shop: null };
@@ -22,6 +27,7 @@ before(async () => {
     flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5", "--history-days", "0"],
   });
   given.shop = await openShop(given.demo);
+  await fillDemo(given.demo);
 });
 
 after(async () => {
@@ -32,11 +38,16 @@ after(async () => {
 pageTests(given);
 keyTests(given);
 auctionTests(given);
+reasonTests(given);
+eventTests(given);
 hostileTests(given);
 factorTests(given);
 providerTests(given);
 purchaseTests(given);
+reportTests(given);
 ledgerTests(given);
 logTests(given);
 simulationTests(given);
+roleTests(given);
+manyTests(given);
 accessTests(given);

@@ -24,7 +24,7 @@ async function invite(admin) {
   await admin.page.getByRole("button", { name: "Invite a colleague" }).first().click();
   await admin.page.getByLabel("Email").fill(who.email);
   await admin.page.getByRole("button", { name: "Invite", exact: true }).click();
-  await admin.page.getByRole("button", { name: `Copy the link for ${who.email}` }).click();
+  await admin.page.getByRole("button", { name: `Copy link for ${who.email}` }).click();
   return admin.page.evaluate(() => navigator.clipboard.readText());
 }
 

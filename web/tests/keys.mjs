@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkAccessibility, openPage, settled, signedOutNotice, signIn } from "./browser.mjs";
+import { checkAccessibility, openPage, settled, signedOutNotice } from "./browser.mjs";
+import { admin } from "./node.mjs";
 
 const tabsMax = 60; // So many presses of Tab reach every element of the page.
 
@@ -19,12 +20,21 @@ async function tabTo(page, name) {
 }
 
 export function keyTests(given) {
-  test("a key is created by keyboard, runs an auction and is revoked", async () => {
+  test("a key is created by keyboard from the sign-in on, runs an auction and is revoked", async () => {
     const { browser, demo } = given;
     const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
     const { page } = window;
-    await signIn(window);
-    await window.go("/keys");
+    await window.go("/");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.getAttribute("type") === "email"); // It has the focus.
+    await page.keyboard.type(admin.email);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(admin.password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    await tabTo(page, "API keys");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
     await settled(page);
 
     await tabTo(page, "Create key");

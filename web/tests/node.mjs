@@ -104,6 +104,22 @@ export async function startNode(command, { withAdmin = true, flags = [] } = {}) 
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text ? JSON.parse(text) : undefined;
   };
+  // console calls the console's own service as the admin, who signs in at the first call.
+  node.console = async (method, path, body) => {
+    const send = (cookie, method, path, body) =>
+      fetch(`${node.origin}/console/api${path}`, {
+        method,
+        headers: { ...(cookie ? { Cookie: cookie } : {}), ...(body ? { "Content-Type": "application/json" } : {}) },
+        body: body && JSON.stringify(body),
+      });
+    node.cookie ??= (await send("", "POST", "/session", admin)).headers.get("Set-Cookie").split(";")[0];
+    const answer = await send(node.cookie, method, path, body);
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text ? JSON.parse(text) : undefined;
+  };
+  // explain returns the first explained auction of a body of /v2/auctions.
+  node.explain = async (auction) => (await node.api("POST", "/auctions/explain", { auctions: [auction] })).auctions[0];
   node.auction = (key, products, requestId) =>
     fetch(`${node.auctions}/v2/auctions`, {
       method: "POST",
@@ -129,11 +145,46 @@ export async function openShop(node) {
     budget: { amount: 100_000, type: "daily" },
     bids: [{ target: { type: "product", id: product }, amount: 50 }],
   });
-  const won = async () => {
+  await until(() => "the own campaign wins", async () => {
     const { results } = await (await node.auction(node.keys().auctionKey, [product])).json();
     return results[0].winners.length === 1;
-  };
-  for (const deadline = Date.now() + startMillis; !(await won()); await sleep(100))
-    if (Date.now() > deadline) throw new Error(`the own campaign does not win:\n${node.log}`);
+  });
   return { vendor, product, campaignId };
+}
+
+// until asks again and again until a condition holds. what says it, and is called when it does not come to hold.
+export async function until(what, holds) {
+  for (const deadline = Date.now() + startMillis; !(await holds()); await sleep(100))
+    if (Date.now() > deadline) throw new Error(`it did not come to hold: ${what()}`);
+}
+
+// fillDemo adds to a demo what its market lacks, so that no page of the pictures is empty: segments, audiences of networks,
+// a webhook, colleagues and people of vendors who are invited, and an asset that awaits its review.
+export async function fillDemo(node) {
+  await node.api("PUT", "/segment-service/segments", {
+    segments: [
+      { id: "loyal", name: "Loyal buyers", description: "More than five orders" },
+      { id: "newcomers", name: "Newcomers", description: "Their first order was in the last 30 days" },
+    ],
+  });
+  await node.api("POST", "/offsite-ads/advertisers", { vendorId: "v10", dsp: ["google_ads", "meta"], billing_mode: "post" });
+  await node.api("POST", "/offsite-ads/audiences/user-list?vendor_id=v10", {
+    name: "Bought in spring",
+    description: "Customers with an order in March, April or May",
+    dsp: ["google_ads", "meta"],
+  });
+  await node.api("POST", "/webhooks/webhooks", {
+    url: "https://receiver.example.com/gavel",
+    channel: "campaign:create",
+    secret: "of the pictures",
+  });
+  await node.api("POST", "/invitation-service/invitations", {
+    invites: [{ vendorEmail: "nina@example.com", vendorId: "v11", targetUserRole: "vendor_admin" }],
+  });
+  await node.api("POST", "/assets/asset?vendor_id=v12", {
+    name: "Autumn sale",
+    externalUrl: "https://images.example.com/autumn.png",
+  });
+  await node.api("POST", "/key-service/keys", { kind: "auction", name: "storefront" });
+  await node.console("POST", "/users", { email: "otto@example.com", role: "operator" });
 }

@@ -1,78 +1,62 @@
 // Every page, as an admin: it opens without a message, is accessible in light and dark, and fits a narrow screen.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
+import { checkAccessibility, screenshot } from "./browser.mjs";
+import { listed, nameOf, rows, showDialogs, showEach, showEntrances, views } from "./views.mjs";
+
+// checkWidth fails for what is wider than the screen.
+async function checkWidth(page, where) {
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  assert.ok(content <= screen, `${where} is ${content} pixels wide on a screen of ${screen}`);
+}
 
 export function pageTests(given) {
-  const views = [
-    { name: "light", scheme: "light", width: 1360 },
-    { name: "dark", scheme: "dark", width: 1360 },
-    { name: "narrow", scheme: "light", width: 390, height: 800 },
-  ];
+  test("every page of the console has a row, and every tab", () => {
+    const pages = listed();
+    assert.ok(pages.length > 20 && pages.some(({ tabs }) => tabs.length > 0), "pages.ts is read");
+    for (const { page, tabs } of pages)
+      for (const tab of [undefined, ...tabs])
+        assert.ok(
+          rows.some((row) => row.page === page && row.tab === tab),
+          `add a row for ${page} ${tab ? `with the tab ${tab} ` : ""}to tests/views.mjs`,
+        );
+    for (const { page } of rows)
+      assert.ok(page === "*" || pages.some((known) => known.page === page), `${page} is no page of the console`);
+  });
+
   for (const view of views) {
     test(`every page, ${view.name}`, async () => {
-      const { browser, demo } = given;
-      const campaign = (await demo.api("GET", "/campaign-service/campaigns?limit=1&ad_format=listing")).campaigns[0];
-      const pages = [
-        "/",
-        "/start",
-        "/live",
-        "/playground",
-        "/reports",
-        "/reports?by=vendor",
-        "/campaigns",
-        `/campaigns/${campaign.campaignId}`,
-        `/campaigns/${campaign.campaignId}?tab=bids`,
-        `/campaigns/${campaign.campaignId}?tab=forecast`,
-        "/vendors",
-        `/vendors/${campaign.vendorId}`,
-        "/catalog",
-        "/catalog?tab=categories",
-        "/placements",
-        "/placements?tab=slots",
-        "/templates",
-        "/assets",
-        "/audiences",
-        "/audiences?tab=offsite",
-        "/keys",
-        "/webhooks",
-        "/users",
-        "/users?tab=vendors",
-        "/audit",
-        "/cluster",
-        "/log",
-        "/simulations",
-        "/settings",
-        "/settings?tab=node",
-        "/settings?tab=erase",
-        "/account",
-        "/purchases",
-        "/live?tab=explained",
-        "/nothing-here",
-      ];
-      const window = await openPage(browser, demo.origin, { ...view, expected: [signedOutNotice] });
-      await signIn(window);
-      for (const path of pages) {
-        await window.go(path);
-        await settled(window.page);
+      await showEach(given.browser, given.demo, view, async ({ page, faults }, row, address) => {
         assert.equal(
-          await window.page.getByRole("alert").count(),
+          await page.getByRole("alert").count(),
           0,
-          `${path} shows a failure: ${await window.page.getByRole("alert").allInnerTexts()}`,
+          `${address} shows a failure: ${await page.getByRole("alert").allInnerTexts()}`,
         );
-        const [content, screen] = await window.page.evaluate(() => [
-          document.documentElement.scrollWidth,
-          window.innerWidth,
-        ]);
-        assert.ok(content <= screen, `${path} is ${content} pixels wide on a screen of ${screen}`);
-        await screenshot(
-          window.page,
-          `${view.name}${path.replace(campaign.campaignId, "one").replaceAll(/[^a-z0-9]+/gi, "-")}`,
-        );
-        if (view.name !== "narrow") await checkAccessibility(window.page, `${view.name} ${path}`);
-        assert.deepEqual(window.faults, [], path);
-      }
-      await window.close();
+        if (row.tab) assert.equal(await page.getByRole("tab", { selected: true }).count(), 1, `${address} shows no tab`);
+        if (row.page !== "*") assert.equal(await page.getByText("No such page").count(), 0, address);
+        await checkWidth(page, address);
+        await screenshot(page, `${view.name}-${nameOf(row)}`);
+        if (view.name !== "narrow") await checkAccessibility(page, `${view.name} ${address}`);
+        assert.deepEqual(faults, [], address);
+      });
+    });
+
+    test(`every dialog, ${view.name}`, async () => {
+      await showDialogs(given.browser, given.demo, view, async ({ page, faults }, button) => {
+        await checkWidth(page, button);
+        await screenshot(page, `${view.name}-dialog-${button.replaceAll(" ", "-")}`);
+        if (view.name !== "narrow") await checkAccessibility(page, `${view.name}, ${button}`);
+        assert.deepEqual(faults, [], button);
+      });
+    });
+
+    test(`what is shown without a session, ${view.name}`, async () => {
+      await showEntrances(given.browser, given.demo, view, async ({ page, faults }, { path }) => {
+        await checkWidth(page, path);
+        await screenshot(page, `${view.name}-without-session${path.replaceAll(/[^a-z0-9]+/gi, "-")}`);
+        if (view.name !== "narrow") await checkAccessibility(page, `${view.name}, without a session ${path}`);
+        assert.deepEqual(faults, [], path);
+      });
     });
   }
 }

@@ -69,7 +69,10 @@ type (
 	}
 	explainOutput struct{ Body serving.Explanation }
 	nothing       struct{}
-	recentOutput  struct{ Body ExplainRecent }
+	recentInput   struct {
+		After string `query:"after" format:"date-time" doc:"Only auctions that were answered later: the time of the newest one that the caller has."`
+	}
+	recentOutput struct{ Body ExplainRecent }
 )
 
 func (s explainService) explain(ctx context.Context, in *explainInput) (*explainOutput, error) {
@@ -87,11 +90,9 @@ func (s explainService) explain(ctx context.Context, in *explainInput) (*explain
 	return &explainOutput{e}, nil
 }
 
-func (s explainService) recent(ctx context.Context, _ *nothing) (*recentOutput, error) {
+func (s explainService) recent(ctx context.Context, in *recentInput) (*recentOutput, error) {
 	all, every := s.core.Recent(resource.CallerOf(ctx).Marketplace)
-	if all == nil {
-		all = []serving.Explanation{}
-	}
+	all = answeredAfter(all, in.After)
 	for i := range all {
 		// OWNERSHIP: the core owns the explanations, so ids are added to a copy.
 		all[i].Auctions = slices.Clone(all[i].Auctions)
@@ -104,6 +105,29 @@ func (s explainService) recent(ctx context.Context, _ *nothing) (*recentOutput, 
 		}
 	}
 	return &recentOutput{ExplainRecent{every, all}}, nil
+}
+
+// answeredAfter returns those explanations, of which the newest is the first, that are of a later millisecond than a time; all of them if
+// it is empty. The result is not nil.
+func answeredAfter(all []serving.Explanation, after string) []serving.Explanation {
+	if all == nil {
+		return []serving.Explanation{}
+	}
+	if after == "" {
+		return all
+	}
+	at, err := time.Parse(time.RFC3339, after)
+	if err != nil {
+		panic("the kit has checked this time")
+	}
+	end := slices.IndexFunc(all, func(e serving.Explanation) bool {
+		answered, err := time.Parse(time.RFC3339, e.At)
+		return err != nil || !answered.After(at)
+	})
+	if end < 0 {
+		return all
+	}
+	return all[:end]
 }
 
 // addBidIDs gives every candidate of the marketplace's own demand the id of its bid, with which the bid can be changed, and the bid

@@ -53,6 +53,11 @@ func TestCSVIsTheReport(t *testing.T) {
 	if count != sum.Purchases.Count || quantity != sum.Purchases.Quantity {
 		t.Errorf("the rows add up to %d purchases of %d pieces, the sum is %+v", count, quantity, sum)
 	}
+	rec := send(w, http.MethodGet, daily+span+"&limit=3&format=parquet", "management", "")
+	if h := rec.Header(); rec.Code != http.StatusOK || h.Get("Content-Type") != "application/vnd.apache.parquet" ||
+		!strings.Contains(h.Get("Link"), "format=parquet") || h.Get("X-Gavel-Complete-Through") == "" || !strings.HasPrefix(rec.Body.String(), "PAR1") {
+		t.Errorf("as Parquet: %d %v", rec.Code, h)
+	}
 	if total := pages(t, w, "/public/v1/reporting-service/marketplace"+span+"&format=csv", 1); len(total) != 1 ||
 		number(t, total[0]["purchases.amount"]) != sum.Purchases.Amount {
 		t.Errorf("CSV %v, JSON %+v", total, sum)

@@ -116,9 +116,9 @@ func New(mux humago.Mux, c Config) huma.API {
 	return api
 }
 
-// marshal writes compact JSON without a final line feed, or a body that is CSV already.
+// marshal writes compact JSON without a final line feed, or a body that is CSV or Parquet already.
 func marshal(w io.Writer, v any) error {
-	if text, ok := v.(csvText); ok {
+	if text, ok := v.(tableFile); ok {
 		_, err := w.Write(text)
 		return err
 	}
@@ -181,7 +181,7 @@ func VendorScopeOf(op *huma.Operation) *VendorScope {
 }
 
 // Add mounts an operation: the input's path, query and body members are checked against its tags and bound, errors are answered in
-// the interface's shapes, and the OpenAPI document gets an entry. An answer whose body is Tabular can also be had as CSV.
+// the interface's shapes, and the OpenAPI document gets an entry. An answer whose body is Tabular can also be had as CSV or Parquet.
 func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, error)) {
 	status := op.Status
 	if status == 0 {
@@ -207,7 +207,7 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 	}
 	huma.Register(api, h, inBackground(op.Background, checkOwner(serve)))
 	if hasCSV {
-		describeCSV(h.Responses[strconv.Itoa(status)], &table)
+		describeTable(h.Responses[strconv.Itoa(status)], &table)
 	}
 	nullable(api.OpenAPI().Components.Schemas, reflect.TypeFor[O](), map[reflect.Type]bool{})
 }

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -9,11 +10,11 @@ import (
 	"time"
 )
 
-// Tabular is the body of an answer that a client may also have as CSV. Table is called on the zero body too, when the operation is
-// documented.
+// Tabular is the body of an answer that a client may also have as CSV or Parquet. Table is called on the zero body too, when the
+// operation is documented.
 type Tabular interface{ Table() Table }
 
-// Table is what an answer has for CSV.
+// Table is what an answer has for CSV and Parquet.
 type Table struct {
 	// Rows is a slice of structs. Each member becomes a column that is named like its path in JSON, such as clicks.total; members of
 	// embedded structs have no part of their own in the path. A text member with the tag csv:"number" holds a number.
@@ -78,19 +79,27 @@ func separator(i, n int) string {
 	return ","
 }
 
-// append appends the cell of a row. A member that is null or absent in JSON is an empty cell, a map is a JSON object in one cell.
-func (c *column) append(dst []byte, row reflect.Value) []byte {
+// of returns the value of a row, and false if it is null or absent in JSON.
+func (c *column) of(row reflect.Value) (any, bool) {
 	v, err := row.FieldByIndexErr(c.index)
 	if err != nil {
-		return dst // A pointer on the path is nil.
+		return nil, false // A pointer on the path is nil.
 	}
-	if v.Kind() == reflect.Pointer {
+	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Map {
 		if v.IsNil() {
-			return dst
+			return nil, false
 		}
-		v = v.Elem()
 	}
-	switch x := v.Interface().(type) {
+	return reflect.Indirect(v).Interface(), true
+}
+
+// append appends the cell of a row. A member that is null or absent in JSON is an empty cell, a map is a JSON object in one cell.
+func (c *column) append(dst []byte, row reflect.Value) []byte {
+	value, present := c.of(row)
+	if !present {
+		return dst
+	}
+	switch x := value.(type) {
 	case Time:
 		return append(dst, x.text()...)
 	case int64:
@@ -103,16 +112,18 @@ func (c *column) append(dst []byte, row reflect.Value) []byte {
 		}
 		return appendText(dst, x)
 	case map[string]int64:
-		if x == nil {
-			return dst
-		}
-		object, err := json.Marshal(x)
-		if err != nil {
-			panic("counts are always JSON: " + err.Error())
-		}
-		return appendCell(dst, string(object))
+		return appendCell(dst, objectOf(x))
 	}
-	panic("CSV has no form for the type " + v.Type().String() + " of " + c.name)
+	panic(fmt.Sprintf("CSV has no form for the type %T of %s", value, c.name))
+}
+
+// objectOf returns counts as a JSON object.
+func objectOf(counts map[string]int64) string {
+	object, err := json.Marshal(counts)
+	if err != nil {
+		panic("counts are always JSON: " + err.Error())
+	}
+	return string(object)
 }
 
 // appendText appends a text cell. An apostrophe precedes text that a spreadsheet would run as a formula, because ids come from

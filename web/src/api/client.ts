@@ -1,5 +1,5 @@
 // Calls of the node. All requests go to the address that served the console; the login session travels in a cookie.
-import { connectionLost, connectionWorks } from "./connection";
+import { beginCall, connectionLost, connectionWorks } from "./connection";
 import type { Operations } from "./schema";
 
 export const serviceBase = "/console/api";
@@ -62,12 +62,23 @@ function addressOf(path: string, query: Record<string, QueryValue> = {}): string
 
 // request sends one call to the console's service and returns the decoded body, undefined for none.
 export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+  const text = await (await answerOf(method, path, options)).text();
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+// file reads a file of the management API, such as a report as Parquet.
+export const file = async (path: string, query: Record<string, QueryValue>) =>
+  (await answerOf("GET", `/v1${path}`, { query })).blob();
+
+// answerOf sends one call and returns its answer, which was read to its end. It fails for a refusal.
+async function answerOf(method: string, path: string, options: RequestOptions): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (marketplace) headers["X-Gavel-Marketplace"] = marketplace;
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
   const timeout = AbortSignal.timeout(answerTimeoutMillis);
+  const answered = options.form ? () => undefined : beginCall(); // An upload takes as long as its file.
   let response: Response;
-  let text: string;
+  let body: ArrayBuffer;
   try {
     response = await fetch(addressOf(serviceBase + path, options.query), {
       method,
@@ -75,20 +86,22 @@ export async function request<T>(method: string, path: string, options: RequestO
       body: options.form ?? (options.body === undefined ? undefined : JSON.stringify(options.body)),
       signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
     });
-    text = await response.text();
+    body = await response.arrayBuffer();
   } catch (cause) {
     if (options.signal?.aborted) throw cause;
     connectionLost();
     throw new ApiError(0, "no_answer", "The node does not answer. The console tries again by itself.");
+  } finally {
+    answered();
   }
   if (response.status >= 502 && response.status <= 504) connectionLost();
   else connectionWorks();
   if (!response.ok) {
-    const failure = errorOf(response, text);
+    const failure = errorOf(response, new TextDecoder().decode(body));
     if (failure.status === 401 && failure.code === "not_signed_in") signedOut();
     throw failure;
   }
-  return (text ? JSON.parse(text) : undefined) as T;
+  return new Response(body);
 }
 
 function errorOf(response: Response, text: string): ApiError {

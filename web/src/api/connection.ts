@@ -1,17 +1,42 @@
-// Whether the node answers, as one fact for the whole page: the shell shows a message while it does not.
+// Whether the node answers, as one fact for the whole page: the shell shows a message while it does not, or takes long.
 import { useSyncExternalStore } from "react";
 
-let works = true;
+export type Connection = "works" | "slow" | "lost";
+
+const slowMillis = 5_000; // A person wonders by then whether anything happens.
+
+let lost = false;
+let slow = 0; // Calls that have waited for longer.
 const observers = new Set<() => void>();
 
-function set(value: boolean) {
-  if (works === value) return;
-  works = value;
+function notify() {
   for (const observer of observers) observer();
 }
 
-export const connectionWorks = () => set(true);
-export const connectionLost = () => set(false);
+function set(value: boolean) {
+  if (lost === value) return;
+  lost = value;
+  notify();
+}
+
+export const connectionWorks = () => set(false);
+export const connectionLost = () => set(true);
+
+// beginCall notes that a call waits for the node, and returns the function that says it was answered.
+export function beginCall(): () => void {
+  let counted = false;
+  const timer = window.setTimeout(() => {
+    counted = true;
+    slow++;
+    notify();
+  }, slowMillis);
+  return () => {
+    window.clearTimeout(timer);
+    if (!counted) return;
+    slow--;
+    notify();
+  };
+}
 
 function subscribe(observer: () => void) {
   observers.add(observer);
@@ -20,4 +45,6 @@ function subscribe(observer: () => void) {
   };
 }
 
-export const useConnection = () => useSyncExternalStore(subscribe, () => works);
+const now = (): Connection => (lost ? "lost" : slow > 0 ? "slow" : "works");
+
+export const useConnection = () => useSyncExternalStore(subscribe, now);

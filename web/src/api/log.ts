@@ -2,6 +2,7 @@
 // itself and names the last message that it got, so nothing comes twice.
 import { useEffect, useState } from "react";
 import { serviceBase } from "./client";
+import { follow } from "./stream";
 
 export interface LogRecord {
   number: number;
@@ -32,18 +33,20 @@ export function useLog(level: string, text: string): Log {
   useEffect(() => {
     setLog(nothing);
     const query = new URLSearchParams({ level, text });
-    const source = new EventSource(`${serviceBase}/log?${query.toString()}`);
-    source.onopen = () => setLog((before) => ({ ...before, interrupted: false }));
-    source.onerror = () => setLog((before) => ({ ...before, interrupted: true }));
-    source.addEventListener("log", (event) => {
-      const { records, missed } = JSON.parse(event.data as string) as LogRecords;
-      setLog((before) => ({
-        ...before,
-        records: [...records.reverse(), ...(before.records ?? [])].slice(0, keptMax),
-        missed: before.missed + missed,
-      }));
+    return follow(`${serviceBase}/log?${query.toString()}`, {
+      interrupted: (interrupted) => setLog((before) => ({ ...before, interrupted })),
+      again: () => setLog({ ...nothing, interrupted: true }), // The node sends all its records again.
+      events: {
+        log: (data) => {
+          const { records, missed } = JSON.parse(data) as LogRecords;
+          setLog((before) => ({
+            ...before,
+            records: [...records.reverse(), ...(before.records ?? [])].slice(0, keptMax),
+            missed: before.missed + missed,
+          }));
+        },
+      },
     });
-    return () => source.close();
   }, [level, text]);
   return log;
 }

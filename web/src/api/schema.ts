@@ -317,7 +317,7 @@ export interface Operations {
   };
   "GET /auctions/recent": {
     path: {};
-    query: { "consistency"?: "linearizable" | "local" };
+    query: { "consistency"?: "linearizable" | "local"; "after"?: string };
     body: undefined;
     answer: Schemas["explain.Recent"];
   };
@@ -899,61 +899,61 @@ export interface Operations {
   };
   "GET /reporting-service/campaigns/{campaign_id}": {
     path: { "campaign_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
     body: undefined;
     answer: Schemas["report.Report"];
   };
   "GET /reporting-service/campaigns/{campaign_id}/daily": {
     path: { "campaign_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
     body: undefined;
     answer: Schemas["report.Days"];
   };
   "GET /reporting-service/campaigns/{campaign_id}/products": {
     path: { "campaign_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
     body: undefined;
     answer: Schemas["report.Products"];
   };
   "GET /reporting-service/interactions": {
     path: {};
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "start_date": string; "end_date": string; "limit"?: number; "next_page"?: string; "group_by"?: "vendor" | "campaign" | "product"; "granularity"?: "daily" | "hourly" };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "limit"?: number; "next_page"?: string; "group_by"?: "vendor" | "campaign" | "product"; "granularity"?: "daily" | "hourly" };
     body: undefined;
     answer: Schemas["report.Interactions"];
   };
   "GET /reporting-service/marketplace": {
     path: {};
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
     body: undefined;
     answer: Schemas["report.Total"];
   };
   "GET /reporting-service/marketplace/daily": {
     path: {};
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
     body: undefined;
     answer: Schemas["report.TotalDays"];
   };
   "GET /reporting-service/products/{product_id}": {
     path: { "product_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
     body: undefined;
     answer: Schemas["report.Total"];
   };
   "GET /reporting-service/products/{product_id}/daily": {
     path: { "product_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
     body: undefined;
     answer: Schemas["report.TotalDays"];
   };
   "GET /reporting-service/vendors/{vendor_id}": {
     path: { "vendor_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
     body: undefined;
     answer: Schemas["report.Total"];
   };
   "GET /reporting-service/vendors/{vendor_id}/daily": {
     path: { "vendor_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
     body: undefined;
     answer: Schemas["report.TotalDays"];
   };

@@ -1,16 +1,17 @@
 // Decides what a visitor sees: the pages for people without a session, or the shell with the page of the address.
 import { Center, Loader, Stack } from "@mantine/core";
-import { Component, lazy, Suspense, type ReactNode } from "react";
+import { Component, Suspense, type ReactNode } from "react";
 import { Route, Routes, useLocation } from "react-router";
 import { isSession, useSession } from "../api/session";
+import { lazyPart } from "../ui/lazyPart";
 import { Failure, Loading } from "../ui/States";
 import { NotFound } from "./NotFound";
 import { pages, permitted } from "./pages";
 import { Shell } from "./Shell";
 import { SignIn } from "./SignIn";
 
-const SetUp = lazy(() => import("./SetUp"));
-const AcceptInvitation = lazy(() => import("./AcceptInvitation"));
+const SetUp = lazyPart(() => import("./SetUp"));
+const AcceptInvitation = lazyPart(() => import("./AcceptInvitation"));
 
 export function App() {
   const { pathname } = useLocation();
@@ -74,7 +75,7 @@ function WithSession() {
   );
 }
 
-// Guarded shows the failure of one page instead of an empty console.
+// Guarded shows the failure of one page instead of an empty console. A script that was not loaded stays so until a reload.
 class Guarded extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state = { error: null as Error | null };
 
@@ -83,7 +84,7 @@ class Guarded extends Component<{ children: ReactNode }, { error: Error | null }
   }
 
   override render() {
-    if (this.state.error) return <Failure error={this.state.error} retry={() => this.setState({ error: null })} />;
+    if (this.state.error) return <Failure error={this.state.error} retry={() => window.location.reload()} />;
     return <Suspense fallback={<Loading />}>{this.props.children}</Suspense>;
   }
 }

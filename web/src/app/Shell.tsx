@@ -240,8 +240,14 @@ function UserMenu({ session, role }: { session: Session; role: Role | undefined 
 }
 
 function ConnectionNotice() {
-  const works = useConnection();
-  if (works) return null;
+  const connection = useConnection();
+  if (connection === "works") return null;
+  if (connection === "slow")
+    return (
+      <Alert color="yellow" mb="md" role="status" title="The node takes long to answer">
+        The page goes on as soon as the answer is there.
+      </Alert>
+    );
   return (
     <Alert color="orange" mb="md" role="status" title="The node does not answer">
       What you see may be out of date. The console tries again every few seconds and goes on by itself.

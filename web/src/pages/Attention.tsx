@@ -25,8 +25,9 @@ export function Attention() {
     query: { ...own, is_active: true, limit: scannedMax },
   });
   const waiting = useRead("GET /assets/assets", { query: { ...own, status: "pending_approval", limit: 20 } });
+  const rejected = useRead("GET /assets/assets", { query: { ...own, status: "rejected", limit: 20 } });
   const pending = useRead("GET /campaign-service/campaigns", { query: { ...own, status: "pending", limit: 20 } });
-  if (!campaigns.data || !waiting.data || !pending.data) return null;
+  if (!campaigns.data || !waiting.data || !rejected.data || !pending.data) return null;
 
   const items: Item[] = [
     ...pending.data.campaigns.map((one) => ({
@@ -42,6 +43,13 @@ export function Attention() {
       to: "/assets?status=pending_approval",
       name: one.name,
       text: "the asset awaits approval",
+    })),
+    ...rejected.data.assets.map((one) => ({
+      key: one.id,
+      state: "rejected",
+      to: "/assets?status=rejected",
+      name: one.name,
+      text: "the asset was rejected, and banners do not show it",
     })),
     ...campaigns.data.campaigns
       .filter((one) => one.budget && one.budget.amountRemaining * 20 < one.budget.amount)

@@ -122,6 +122,7 @@ function Pacing({ campaign, currency }: { campaign: Campaign; currency: Currency
   return (
     <Alert color="orange" title={pacingTitles[state.status]}>
       <Group gap="md">
+        <Text size="sm">{pacingAdvice[state.status]}</Text>
         {state.skippedShare > 0 && (
           <Text size="sm">It skips {formatShare(state.skippedShare)} of the auctions it could compete in.</Text>
         )}
@@ -141,6 +142,13 @@ const pacingTitles: Record<string, string> = {
   limitedByBid: "The bids limit this campaign",
   limitedByReturn: "The target return limits this campaign",
   limitedByWallet: "The wallet limits this campaign",
+};
+
+const pacingAdvice: Record<string, string> = {
+  limitedByBudget: "It could win more than its budget pays for.",
+  limitedByBid: "It spends less than its budget allows: higher bids or more products would win more.",
+  limitedByReturn: "It spends less than its budget allows, so that sales keep the return: a lower target would win more.",
+  limitedByWallet: "The wallet will be empty before the budget is spent: add money to it.",
 };
 
 const paths = "/campaign-service/campaigns";

@@ -5,6 +5,7 @@ import {
   Group,
   Modal,
   NumberInput,
+  SimpleGrid,
   Stack,
   Switch,
   Tabs,
@@ -20,7 +21,7 @@ import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
 import { useAddressState } from "../ui/address";
 import { State } from "../ui/Badges";
-import { Json } from "../ui/Copy";
+import { Identifier, Json } from "../ui/Copy";
 import { DataTable, useCursor } from "../ui/DataTable";
 import { FormDialog } from "../ui/Dialog";
 import { formatMajor } from "../ui/money";
@@ -155,8 +156,40 @@ function Products() {
         size="lg"
         closeButtonProps={{ "aria-label": "Close" }}
       >
-        {picked && <Json label="As stored" value={picked} />}
+        {picked && <ProductFacts product={picked} />}
       </Modal>
+    </Stack>
+  );
+}
+
+// ProductFacts shows a product in words, and below them all that is stored, as programs see it.
+function ProductFacts({ product }: { product: Product }) {
+  const { marketplace } = useCurrent();
+  const facts: [string, React.ReactNode][] = [
+    ["Id", <Identifier key="id" value={product.id} length={40} />],
+    ["State", <State key="state" of={product.active === false ? "inactive" : "active"} />],
+    ["Price", product.price === undefined ? "unknown" : formatMajor(product.price, marketplace)],
+    ["Quality", product.quality_score ?? "not set, which counts as 1"],
+    ["Vendors", product.vendors.length > 0 ? <Vendors key="vendors" of={product.vendors} /> : "none"],
+    ["Categories", product.categories.join(", ") || "none"],
+    ["Added", <Time key="created" at={product.createdAt} format="full" />],
+    ["Changed", <Time key="updated" at={product.updatedAt} format="full" />],
+  ];
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {facts.map(([name, value]) => (
+          <Stack key={name} gap={2}>
+            <Text size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Text component="div" style={{ overflowWrap: "anywhere" }}>
+              {value}
+            </Text>
+          </Stack>
+        ))}
+      </SimpleGrid>
+      <Json label="As programs see it" value={product} />
     </Stack>
   );
 }

@@ -1,7 +1,7 @@
 // Requests that the node explained from the market in which it answered them, newest first.
 import { Button, Group, Select, Stack, Switch, Text } from "@mantine/core";
 import { useState } from "react";
-import { useRead } from "../api/query";
+import { useRecent } from "../api/recent";
 import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
 import { DataTable } from "../ui/DataTable";
@@ -19,11 +19,7 @@ export function ExplainedRequests({ paused }: { paused: boolean }) {
   const [kind, setKind] = useState<string | null>(null);
   const [onlyEmpty, setOnlyEmpty] = useState(false);
   const [picked, setPicked] = useState<Explanation | null>(null);
-  const recent = useRead(
-    "GET /auctions/recent",
-    { query: { consistency: "local" } },
-    { every: paused ? 0 : everyMillis },
-  );
+  const recent = useRecent(marketplace.id, paused ? 0 : everyMillis);
   if (picked) {
     return (
       <Stack>

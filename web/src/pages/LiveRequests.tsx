@@ -18,12 +18,14 @@ const shownMax = 50;
 export function LiveRequests({ samples }: { samples: LiveSample[] }) {
   const [kind, setKind] = useState<string | null>(null);
   const [campaign, setCampaign] = useState("");
+  const [place, setPlace] = useState("");
   const [onlyEmpty, setOnlyEmpty] = useState(false);
   const [picked, setPicked] = useState<LiveSample | null>(null);
   const rows = samples
     .filter(
       (one) =>
         (!kind || one.auctions.some((auction) => auction.resultType === kind)) &&
+        (!place || placesOf(one).includes(place)) &&
         (!onlyEmpty || one.auctions.some((auction) => auction.winners === 0)) &&
         (!campaign || one.auctions.some((auction) => auction.ads?.some((ad) => ad.campaignId?.startsWith(campaign)))),
     )
@@ -38,6 +40,13 @@ export function LiveRequests({ samples }: { samples: LiveSample[] }) {
           value={campaign}
           onChange={(e) => setCampaign(e.currentTarget.value.trim())}
           w={200}
+        />
+        <TextInput
+          label="Slot or placement"
+          placeholder="Its id in the request"
+          value={place}
+          onChange={(e) => setPlace(e.currentTarget.value.trim())}
+          w={180}
         />
         <Switch
           label="Only with empty results"
@@ -107,6 +116,13 @@ const winnersOf = (one: LiveSample) =>
     .flatMap((auction) => auction.ads ?? [])
     .map((ad) => ad.id)
     .join(", ") || "none";
+
+// placesOf returns the slots and placements that a request names.
+const placesOf = (one: LiveSample) =>
+  ((one.request?.auctions ?? []) as { slotId?: unknown; placementId?: unknown }[])
+    .flatMap(({ slotId, placementId }) => [slotId, placementId])
+    .filter((place) => place !== undefined && place !== null)
+    .map(String);
 
 // ServedAds lists the winners of the answer, each with what came of it.
 function ServedAds({ of }: { of: LiveAd[] }) {

@@ -10,11 +10,12 @@ import { Page } from "../ui/Page";
 import { Empty, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
 import { Attention } from "./Attention";
+import { ClusterHealth } from "./ClusterHealth";
 import { LiveRates } from "./LiveRates";
 import { rowsOf, sumOf, type Row } from "./reportRows";
 
 export default function Overview() {
-  const { session, marketplace, vendorId } = useCurrent();
+  const { session, marketplace, role, vendorId } = useCurrent();
   const [days, setDays] = useState("30");
   const range = { start_date: dayOf(marketplace.timeZone, 1 - Number(days)), end_date: dayOf(marketplace.timeZone) };
   const all = useRead(
@@ -47,6 +48,7 @@ export default function Overview() {
       }
     >
       {!vendorId && <LiveRates />}
+      {role === "admin" && <ClusterHealth />}
       <Loaded of={report}>
         {(data) => (
           <Performance

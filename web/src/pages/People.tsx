@@ -174,7 +174,7 @@ export function CopyLink({ address, email }: { address: string; email: string })
   return (
     <CopyButton value={address}>
       {({ copied, copy }) => (
-        <Button size="xs" variant="default" onClick={copy} aria-label={`Copy the link for ${email}`}>
+        <Button size="xs" variant="default" onClick={copy} aria-label={`Copy link for ${email}`}>
           {copied ? "Copied" : "Copy link"}
         </Button>
       )}

@@ -1,8 +1,9 @@
-// Reports: a range and a grouping, compared with the period before it, as chart and table, and as CSV.
+// Reports: a range and a grouping, compared with the period before it, as chart and table, and as a CSV or Parquet file.
 import { Button, Group, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useMemo } from "react";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { useRead } from "../api/query";
+import { file } from "../api/client";
+import { useRead, useWrite } from "../api/query";
 import { useCurrent } from "../api/session";
 import { useAddressState } from "../ui/address";
 import { DataTable } from "../ui/DataTable";
@@ -10,9 +11,9 @@ import { Figures } from "../ui/Figures";
 import { LazyChart } from "../ui/LazyChart";
 import { formatCount, formatMoney, formatShare, major, type Currency } from "../ui/money";
 import { Page } from "../ui/Page";
-import { Empty, Loaded } from "../ui/States";
+import { Empty, Failure, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
-import { download } from "./csv";
+import { download, save } from "./csv";
 import { rowsOf, sumOf, type Row } from "./reportRows";
 import { ReportGroups, type Grouping } from "./ReportGroups";
 import type { Schemas } from "../api/schema";
@@ -118,6 +119,7 @@ function ByDay({ from, to, days }: { from: string; to: string; days: number }) {
           }
           completeThrough={data.completeThrough}
           currency={marketplace}
+          range={{ start_date: from, end_date: to }}
         />
       )}
     </Loaded>
@@ -129,9 +131,16 @@ interface DaysProps {
   before: Row | undefined;
   completeThrough: string;
   currency: Currency;
+  range: { start_date: string; end_date: string };
 }
 
-function Days({ rows, before, completeThrough, currency }: DaysProps) {
+function Days({ rows, before, completeThrough, currency, range }: DaysProps) {
+  const { vendorId } = useCurrent();
+  const scope = vendorId ? `vendors/${encodeURIComponent(vendorId)}` : "marketplace";
+  const parquet = useWrite(async () => {
+    const content = await file(`/reporting-service/${scope}/daily`, { ...range, limit: 365, format: "parquet" });
+    save("report.parquet", content);
+  });
   const total = useMemo(() => sumOf(rows), [rows]);
   const times = useMemo(() => rows.map((row) => noonOf(row.name)), [rows]);
   const lines = useMemo(
@@ -180,10 +189,16 @@ function Days({ rows, before, completeThrough, currency }: DaysProps) {
         <Text size="sm" c="dimmed" component="div">
           Complete to <Time at={completeThrough} format="full" />.
         </Text>
-        <Button variant="default" size="xs" onClick={() => download("report.csv", csvOf(rows, "day", currency))}>
-          Download CSV
-        </Button>
+        <Group gap="xs">
+          <Button variant="default" size="xs" onClick={() => download("report.csv", csvOf(rows, "day", currency))}>
+            Download CSV
+          </Button>
+          <Button variant="default" size="xs" onClick={() => parquet.mutate(undefined)} loading={parquet.isPending}>
+            Download Parquet
+          </Button>
+        </Group>
       </Group>
+      {parquet.error && <Failure error={parquet.error} />}
       <DataTable
         label="Days"
         rows={[...rows].reverse().filter((row) => row.impressions + row.clicks + row.purchases > 0)}

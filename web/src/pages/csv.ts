@@ -1,4 +1,4 @@
-// CSV files for spreadsheets.
+// Files for spreadsheets and other programs.
 
 // cell quotes a value. A text that a spreadsheet would run as a formula gets an apostrophe in front.
 export function cell(value: string): string {
@@ -6,10 +6,15 @@ export function cell(value: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-// download hands the browser a file made of rows.
+// download hands the browser a CSV file made of rows.
 export function download(name: string, rows: string[][]) {
   const text = rows.map((row) => row.map(cell).join(",")).join("\r\n");
-  const address = URL.createObjectURL(new Blob([`${text}\r\n`], { type: "text/csv;charset=utf-8" }));
+  save(name, new Blob([`${text}\r\n`], { type: "text/csv;charset=utf-8" }));
+}
+
+// save hands the browser a file.
+export function save(name: string, content: Blob) {
+  const address = URL.createObjectURL(content);
   const link = document.createElement("a");
   link.href = address;
   link.download = name;

@@ -10,7 +10,7 @@ export interface Figure {
 
 export function Figures({ of }: { of: Figure[] }) {
   return (
-    <SimpleGrid cols={{ base: 2, sm: Math.min(of.length, 3), lg: of.length }} spacing="sm">
+    <SimpleGrid cols={{ base: 2, sm: Math.min(of.length, 3), lg: of.length > 5 ? 3 : of.length }} spacing="sm">
       {of.map((figure) => (
         <Paper key={figure.label} withBorder radius="md" p="md">
           <Text size="sm" c="dimmed">
@@ -84,8 +84,20 @@ export function Sparkline({
     (value, i) => `${(1 + i * step).toFixed(1)},${(height - 2 - (value / top) * (height - 4)).toFixed(1)}`,
   );
   return (
-    <svg width={width} height={height} role="img" aria-label={label}>
-      <polyline points={points.join(" ")} fill="none" stroke="var(--mantine-primary-color-filled)" strokeWidth="1.5" />
+    <svg
+      viewBox={`0 0 ${width} ${height}`}
+      preserveAspectRatio="none"
+      style={{ display: "block", width: "100%", maxWidth: width, height }}
+      role="img"
+      aria-label={label}
+    >
+      <polyline
+        points={points.join(" ")}
+        fill="none"
+        stroke="var(--mantine-primary-color-filled)"
+        strokeWidth="1.5"
+        vectorEffect="non-scaling-stroke"
+      />
     </svg>
   );
 }

@@ -1,7 +1,8 @@
 import { Skeleton } from "@mantine/core";
-import { lazy, Suspense, type ComponentProps } from "react";
+import { Suspense, type ComponentProps } from "react";
+import { lazyPart } from "./lazyPart";
 
-const Chart = lazy(() => import("./Chart"));
+const Chart = lazyPart(() => import("./Chart"));
 
 // LazyChart keeps its place while the chart library is loaded, so that the page does not jump.
 export function LazyChart(props: ComponentProps<typeof Chart>) {

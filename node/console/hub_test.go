@@ -1,0 +1,28 @@
+package console
+
+import (
+	"testing"
+	"time"
+)
+
+// Latencies are read every five seconds, and are then those of the time since; without requests there are none.
+func TestLatenciesAreReadAtIntervals(t *testing.T) {
+	reads := 0
+	h := newHub(nil, func() func() (median, p99 time.Duration, known bool) {
+		return func() (median, p99 time.Duration, known bool) {
+			reads++
+			return time.Duration(reads) * time.Millisecond, time.Second, reads != 2
+		}
+	})
+	start := time.Unix(0, 0)
+	latency := h.latency(start)
+	for after, want := range []float64{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 3} { // Milliseconds by second, 0: nothing is known.
+		median, p99 := latency(start.Add(time.Duration(after) * time.Second))
+		if known := want != 0; (median != nil) != known || (p99 != nil) != known || known && (*median != want || *p99 != 1_000) {
+			t.Errorf("after %d s: %v, %v, want %v ms", after, median, p99, want)
+		}
+	}
+	if median, p99 := newHub(nil, nil).latency(start)(start.Add(time.Hour)); median != nil || p99 != nil {
+		t.Error("a node that knows no latencies has some")
+	}
+}

@@ -1,0 +1,47 @@
+// Takes a picture of every view of the console, light, dark and narrow, of a filled demo: to be looked at as a customer would.
+// They are written to bin/console-screenshots, or to GAVEL_SCREENSHOTS. Needs bin/gavel and Chromium, as the tests do.
+// SHOTS_SECONDS is how long the demo's shoppers browse before, 60 by default; SHOTS_VIEWS names some of the views.
+import { setTimeout as sleep } from "node:timers/promises";
+import { launch, openPage, screenshot, settled, signedOutNotice, signIn } from "../tests/browser.mjs";
+import { fillDemo, startNode } from "../tests/node.mjs";
+import { nameOf, showDialogs, showEach, showEntrances, views } from "../tests/views.mjs";
+
+const seconds = Number(process.env.SHOTS_SECONDS ?? 60);
+const wanted = (process.env.SHOTS_VIEWS ?? views.map(({ name }) => name).join(",")).split(",");
+
+const browser = await launch();
+const demo = await startNode("demo", {
+  flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "10"],
+});
+try {
+  await fillDemo(demo);
+  console.log(`the demo's shoppers browse for ${seconds} s`);
+  await sleep(seconds * 1_000);
+  for (const view of views.filter(({ name }) => wanted.includes(name))) {
+    await showEach(browser, demo, view, ({ page }, row) => screenshot(page, `shot-${view.name}-${nameOf(row)}`));
+    await showEntrances(browser, demo, view, ({ page }, { path }) =>
+      screenshot(page, `shot-${view.name}-without-session${path.replaceAll(/[^a-z0-9]+/gi, "-")}`),
+    );
+    await showDialogs(browser, demo, view, ({ page }, button) =>
+      screenshot(page, `shot-${view.name}-dialog-${button.replaceAll(" ", "-")}`),
+    );
+    await showInspector(view);
+    console.log(`${view.name} is done`);
+  }
+} finally {
+  await browser.close();
+  await demo.remove();
+}
+
+// showInspector takes a picture of an explained auction.
+async function showInspector(view) {
+  const window = await openPage(browser, demo.origin, { ...view, expected: [signedOutNotice] });
+  const { page } = window;
+  await signIn(window);
+  await window.go("/playground");
+  await settled(page);
+  await page.getByRole("button", { name: "Run and explain" }).click();
+  await page.getByRole("button", { name: "Numbers" }).first().click();
+  await screenshot(page, `shot-${view.name}-inspector`);
+  await window.close();
+}

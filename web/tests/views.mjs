@@ -1,0 +1,151 @@
+// Every view of the console, for the tests and for the pictures: the pages of src/app/pages.ts with their tabs, and what is
+// shown without a session.
+import { readFileSync } from "node:fs";
+import { signIn, openPage, settled, signedOutNotice } from "./browser.mjs";
+
+const source = (path) => readFileSync(new URL(`../src/${path}`, import.meta.url), "utf8");
+
+export const views = [
+  { name: "light", scheme: "light", width: 1360 },
+  { name: "dark", scheme: "dark", width: 1360 },
+  { name: "narrow", scheme: "light", width: 390, height: 800 },
+];
+
+// rows are the addresses of an admin: of each page, and of each tab but the first. page is its path in src/app/pages.ts.
+export const rows = [
+  { page: "/" },
+  { page: "/start" },
+  { page: "/live" },
+  { page: "/live", tab: "explained" },
+  { page: "/playground" },
+  { page: "/simulations" },
+  { page: "/reports" },
+  { page: "/reports", query: "by=vendor" },
+  { page: "/reports", query: "by=campaign" },
+  { page: "/events" },
+  { page: "/purchases" },
+  { page: "/campaigns" },
+  { page: "/campaigns", query: "status=rejected" },
+  { page: "/campaigns/:id" },
+  { page: "/campaigns/:id", tab: "bids" },
+  { page: "/campaigns/:id", tab: "forecast" },
+  { page: "/vendors" },
+  { page: "/vendors/:id" },
+  { page: "/catalog" },
+  { page: "/catalog", tab: "categories" },
+  { page: "/placements" },
+  { page: "/placements", tab: "slots" },
+  { page: "/templates" },
+  { page: "/assets" },
+  { page: "/audiences" },
+  { page: "/audiences", tab: "offsite" },
+  { page: "/keys" },
+  { page: "/webhooks" },
+  { page: "/users" },
+  { page: "/users", tab: "vendors" },
+  { page: "/audit" },
+  { page: "/cluster" },
+  { page: "/log" },
+  { page: "/settings" },
+  { page: "/settings", tab: "erase" },
+  { page: "/settings", tab: "node" },
+  { page: "/account" },
+  { page: "*" }, // An address that no page has.
+];
+
+// entrances are the addresses that are shown without a session, with the heading of each.
+export const entrances = [
+  { path: "/", heading: "Sign in" },
+  { path: "/setup", heading: "Set up this node" },
+  { path: "/setup#token=of-the-test", heading: "Set up this node" },
+  { path: "/invitation", heading: "Accept the invitation" },
+  { path: "/invitation#token=of-the-test", heading: "Accept the invitation" },
+];
+
+// dialogs are what opens on a page: its address and the button.
+export const dialogs = [
+  ["/keys", "Create key"],
+  ["/campaigns", "Create campaign"],
+  ["/vendors", "Add vendor"],
+  ["/catalog", "Add product"],
+  ["/placements", "Create placement"],
+  ["/placements?tab=slots", "Create slot"],
+  ["/templates", "Create template"],
+  ["/assets", "Upload asset"],
+  ["/audiences", "Create segment"],
+  ["/webhooks", "Create webhook"],
+  ["/users", "Invite a colleague"],
+  ["/users?tab=vendors", "Invite"],
+];
+
+// addressOf returns the address of a row. ids are those of a campaign and of a vendor.
+export function addressOf(row, ids) {
+  if (row.page === "*") return "/nothing-here";
+  const path = row.page.replace(":id", row.page.startsWith("/vendors") ? ids.vendor : ids.campaign);
+  const query = [row.tab && `tab=${row.tab}`, row.query].filter(Boolean).join("&");
+  return query ? `${path}?${query}` : path;
+}
+
+// nameOf returns the name of the picture of a row.
+export const nameOf = (row) =>
+  [row.page.replace("*", "not found").replace(":id", "one"), row.tab, row.query]
+    .filter(Boolean)
+    .join(" ")
+    .replaceAll(/[^a-z0-9]+/gi, "-")
+    .replaceAll(/^-|-$/g, "") || "overview";
+
+// listed returns what the console has: the path and the file of each page, with the tabs that its file names but the first.
+export function listed() {
+  const entry = /\{\s*path: "([^"]+)"[^}]*?import\("\.\.\/pages\/(\w+)"\)/gs;
+  return [...source("app/pages.ts").matchAll(entry)].map(([, page, file]) => {
+    const text = source(`pages/${file}.tsx`);
+    const first = /useAddressState\("tab", "(\w+)"\)/.exec(text)?.[1];
+    const tabs = first ? [...text.matchAll(/<Tabs\.Tab value="(\w+)"/g)].map(([, tab]) => tab) : [];
+    return { page, tabs: tabs.filter((tab) => tab !== first) };
+  });
+}
+
+// showEach opens every row as an admin, in one view, and calls a function with the window, the row, and its address.
+export async function showEach(browser, node, view, look) {
+  const { campaigns } = await node.api("GET", "/campaign-service/campaigns?limit=100&ad_format=listing");
+  const [campaign] = campaigns.sort((a, b) => (b.budget?.amountUsed ?? 0) - (a.budget?.amountUsed ?? 0)); // It has something to show.
+  const window = await openPage(browser, node.origin, { ...view, expected: [signedOutNotice] });
+  await signIn(window);
+  for (const row of rows) {
+    const address = addressOf(row, { campaign: campaign.campaignId, vendor: campaign.vendorId });
+    await window.go(address);
+    await settled(window.page);
+    await look(window, row, address);
+  }
+  await window.close();
+}
+
+// showEntrances opens what is shown without a session.
+export async function showEntrances(browser, node, view, look) {
+  const window = await openPage(browser, node.origin, { ...view, expected: [signedOutNotice] });
+  for (const entrance of entrances) {
+    await window.page.goto("about:blank"); // An address that differs in its fragment alone would not be loaded.
+    await window.go(entrance.path);
+    await window.page.getByRole("heading", { name: entrance.heading, exact: true }).waitFor();
+    await look(window, entrance);
+  }
+  await window.close();
+}
+
+// showDialogs opens every dialog as an admin, and calls a function with the window and the text of its button. Escape closes
+// a dialog.
+export async function showDialogs(browser, node, view, look) {
+  const window = await openPage(browser, node.origin, { ...view, expected: [signedOutNotice] });
+  const { page } = window;
+  await signIn(window);
+  for (const [address, button] of dialogs) {
+    await window.go(address);
+    await settled(page);
+    await page.getByRole("button", { name: button, exact: true }).first().click();
+    await page.getByRole("dialog").waitFor();
+    await look(window, button);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  }
+  await window.close();
+}
