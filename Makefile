@@ -26,6 +26,7 @@ BENCH            := .
 COUNT            := 1
 KILLS            := 200
 POWER_CUTS       := 20
+ROWS             := 100000
 HOURS            := 5
 PLANTED          := all
 SCENARIO         := mixed
@@ -209,6 +210,10 @@ writes: build ## Measure bid and product upserts a second through the management
 .PHONY: visibility
 visibility: build ## Measure how soon auctions on all of three nodes show a changed bid and a paused campaign. ARGS="--changes=200".
 	@go run ./loadtest/operator $(ARGS) visibility
+
+.PHONY: import
+import: build ## Import ROWS products with a bid each, kill -9 the importer 20 times, read all back, then backup and restore. ROWS=100000, ARGS="--seed=7".
+	@go run ./loadtest/operator --rows $(ROWS) $(ARGS) import
 
 .PHONY: nemesis
 nemesis: ## Inject faults into a cluster of real processes and check what its clients saw. Linux, root. MINUTES=60 NODES=3 SEED=7.

@@ -2,6 +2,7 @@
 //
 //	go run ./loadtest/operator --node bin/gavel writes      upserts a second through the management API of one node
 //	go run ./loadtest/operator --node bin/gavel visibility  how long it takes until auctions on all of three nodes show a change
+//	go run ./loadtest/operator --node bin/gavel import      import, backup and restore of a marketplace, with kill -9 of the importer
 //
 // The output has the load average of the machine, and beside every rate the CPU time that one write cost the node: on a shared machine the
 // rate says little, and the CPU time says more.
@@ -28,6 +29,8 @@ type config struct {
 	duration     time.Duration
 	workers      int
 	changes      int
+	rows, kills  int
+	seed         uint64
 }
 
 // scenarios maps the name of each scenario to how many nodes it needs and what it does.
@@ -37,6 +40,7 @@ var scenarios = map[string]struct {
 }{
 	"writes":     {1, writes},
 	"visibility": {3, visibility},
+	"import":     {1, imports},
 }
 
 func main() {
@@ -58,15 +62,21 @@ func command(ctx context.Context, args []string, out, help io.Writer) error {
 	f.DurationVar(&c.duration, "duration", 10*time.Second, "how long each kind of write is sent")
 	f.IntVar(&c.workers, "workers", 32, "connections, each with one request in flight")
 	f.IntVar(&c.changes, "changes", 200, "changes whose visibility is measured")
+	f.IntVar(&c.rows, "rows", 100_000, "products that are imported, with a bid each")
+	f.IntVar(&c.kills, "kills", 20, "how often the importer is killed")
+	f.Uint64Var(&c.seed, "seed", 1, "decides where the importer is killed")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	s, known := scenarios[f.Arg(0)]
 	if !known || f.NArg() != 1 {
-		return errors.New("want one scenario: writes, visibility")
+		return errors.New("want one scenario: writes, visibility, import")
 	}
 	if c.workers < 1 || c.workers > 1_000 || c.changes < 4 || c.duration <= 0 {
 		return errors.New("want 1 to 1000 workers, at least 4 changes, and a duration")
+	}
+	if c.rows < 1 || c.rows > 9_999_999 || c.kills < 0 || c.kills > 1_000 {
+		return errors.New("want 1 to 9999999 rows, and 0 to 1000 kills")
 	}
 	nodes, err := driver.StartFleet(ctx, c.node, c.parent, s.nodes)
 	if err != nil {
