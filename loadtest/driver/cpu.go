@@ -82,3 +82,22 @@ func ProcessCPU(pid int) (time.Duration, error) {
 	}
 	return time.Duration(ticks) * clockTick, nil
 }
+
+// ProcessPeakMemory is the most memory in bytes that another process has had resident so far.
+func ProcessPeakMemory(pid int) (int64, error) {
+	name := fmt.Sprintf("/proc/%d/status", pid)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	_, rest, found := bytes.Cut(text, []byte("\nVmHWM:"))
+	fields := bytes.Fields(rest)
+	if !found || len(fields) < 2 || string(fields[1]) != "kB" {
+		return 0, fmt.Errorf("%s has no VmHWM in kB", name)
+	}
+	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return kib << 10, nil
+}

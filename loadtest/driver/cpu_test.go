@@ -62,3 +62,20 @@ func threadCPU(t *testing.T) time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// A process that has touched 64 MiB had at least as much resident, and the figure is in bytes.
+func TestProcessPeakMemoryOfThisProcess(t *testing.T) {
+	const size = 64 << 20
+	touched := make([]byte, size)
+	for i := 0; i < size; i += 4 << 10 {
+		touched[i] = 1
+	}
+	got, err := driver.ProcessPeakMemory(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got < size || got > 1<<40 {
+		t.Errorf("%d bytes", got)
+	}
+	runtime.KeepAlive(touched)
+}

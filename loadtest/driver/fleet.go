@@ -32,9 +32,12 @@ type Fleet struct {
 
 // Node is one process of a fleet.
 type Node struct {
-	Auction, Manage string // Base URLs.
+	Auction, Manage string   // Base URLs.
+	Settings        []string // Flags of gavel serve, but for the data directory.
 	Pid             int
 
+	binary string
+	env    []string
 	cmd    *exec.Cmd
 	log    string
 	exited chan error
@@ -88,25 +91,53 @@ func presetKeys(ctx context.Context, binary string) (keys []string, err error) {
 
 func (f *Fleet) start(binary string, i int, auction, manage, peer string, settings []string) error {
 	id := fmt.Sprintf("n%d", i+1)
-	n := &Node{Auction: "http://" + auction, Manage: "http://" + manage, log: filepath.Join(f.dir, id+".log"), exited: make(chan error, 1)}
-	log, err := os.Create(n.log)
+	n := &Node{
+		Auction: "http://" + auction, Manage: "http://" + manage, binary: binary, log: filepath.Join(f.dir, id+".log"),
+		Settings: append([]string{
+			"--node-id", id, "--keys-file", filepath.Join(f.dir, id+".keys.json"),
+			"--auction-listen", auction, "--manage-listen", manage, "--peer-listen", peer,
+		}, settings...),
+		env: append(os.Environ(), "GAVEL_BOOTSTRAP_AUCTION_KEY="+f.AuctionKey, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY="+f.ManagementKey),
+	}
+	if err := n.start(filepath.Join(f.dir, id)); err != nil {
+		return err
+	}
+	f.Nodes = append(f.Nodes, n)
+	return nil
+}
+
+// start starts the process on a data directory. REQUIRES: it does not run.
+func (n *Node) start(dataDir string) error {
+	log, err := os.OpenFile(n.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }() // The process has its own descriptor.
-	n.cmd = exec.Command(binary, append([]string{
-		"serve", "--node-id", id, "--data-dir", filepath.Join(f.dir, id), "--keys-file", filepath.Join(f.dir, id+".keys.json"),
-		"--auction-listen", auction, "--manage-listen", manage, "--peer-listen", peer,
-	}, settings...)...)
-	n.cmd.Env = append(os.Environ(), "GAVEL_BOOTSTRAP_AUCTION_KEY="+f.AuctionKey, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY="+f.ManagementKey)
-	n.cmd.Stdout, n.cmd.Stderr = log, log
-	if err := n.cmd.Start(); err != nil {
+	cmd, exited := exec.Command(n.binary, append([]string{"serve", "--data-dir", dataDir}, n.Settings...)...), make(chan error, 1)
+	cmd.Env, cmd.Stdout, cmd.Stderr = n.env, log, log
+	if err := cmd.Start(); err != nil {
 		return err
 	}
-	n.Pid = n.cmd.Process.Pid
-	go func() { n.exited <- n.cmd.Wait() }()
-	f.Nodes = append(f.Nodes, n)
+	go func() { exited <- cmd.Wait() }()
+	n.cmd, n.exited, n.Pid = cmd, exited, cmd.Process.Pid
 	return nil
+}
+
+// Dir is the directory of everything that belongs to the fleet; Stop removes it.
+func (f *Fleet) Dir() string { return f.dir }
+
+// Replace drains a node and starts it again with the same settings on another data directory, which holds a restored backup. It
+// returns when all nodes are ready. REQUIRES: a fleet of one node.
+func (f *Fleet) Replace(ctx context.Context, dataDir string) error {
+	n := f.Nodes[0]
+	if err := errors.Join(n.terminate(), n.awaitEnd()); err != nil {
+		return err
+	}
+	if err := n.start(dataDir); err != nil {
+		f.Nodes = nil // Nothing runs that Stop could drain.
+		return err
+	}
+	return f.await(ctx)
 }
 
 func (f *Fleet) await(ctx context.Context) error {
@@ -152,19 +183,30 @@ func (n *Node) Ready(ctx context.Context) bool {
 func (f *Fleet) Stop() error {
 	var fault error
 	for _, n := range f.Nodes {
-		if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			fault = errors.Join(fault, err)
-		}
+		fault = errors.Join(fault, n.terminate())
 	}
 	for _, n := range f.Nodes {
-		select {
-		case err := <-n.exited:
-			fault = errors.Join(fault, err)
-		case <-time.After(stopMax):
-			fault = errors.Join(fault, fmt.Errorf("a node did not end within %v", stopMax), n.cmd.Process.Kill())
-		}
+		fault = errors.Join(fault, n.awaitEnd())
 	}
 	return errors.Join(fault, os.RemoveAll(f.dir))
+}
+
+// terminate asks a node to drain.
+func (n *Node) terminate() error {
+	if err := n.cmd.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// awaitEnd waits for the end of a node that drains. Its error says what was wrong with it.
+func (n *Node) awaitEnd() error {
+	select {
+	case err := <-n.exited:
+		return err
+	case <-time.After(stopMax):
+		return errors.Join(fmt.Errorf("a node did not end within %v", stopMax), n.cmd.Process.Kill())
+	}
 }
 
 // freeAddresses returns loopback addresses on which nothing listens at the moment.

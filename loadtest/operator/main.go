@@ -4,6 +4,7 @@
 //	go run ./loadtest/operator --node bin/gavel visibility  how long it takes until all of three nodes act on a change: auctions on that of a bid
 //	                                                        and a pause, listeners on a revoked key and an ended session
 //	go run ./loadtest/operator --node bin/gavel consoles    what 20 open consoles cost a node that answers auctions, in CPU time
+//	go run ./loadtest/operator --node bin/gavel import      import, backup and restore of a marketplace, with kill -9 of the importer
 //
 // The output has the load average of the machine, and beside every rate the CPU time that one write cost the node: on a shared machine the
 // rate says little, and the CPU time says more.
@@ -35,6 +36,8 @@ type config struct {
 	page         string
 	pairs        int
 	rate, shape  string
+	rows, kills  int
+	seed         uint64
 }
 
 // scenarios maps the name of each scenario to how many nodes it needs and what it does.
@@ -45,6 +48,7 @@ var scenarios = map[string]struct {
 	"writes":     {1, writes},
 	"visibility": {3, visibility},
 	"consoles":   {1, consoles},
+	"import":     {1, imports},
 }
 
 func main() {
@@ -72,12 +76,15 @@ func command(ctx context.Context, args []string, out, help io.Writer) error {
 	f.IntVar(&c.pairs, "pairs", 12, "pairs of windows with the consoles open and closed (consoles)")
 	f.StringVar(&c.rate, "rate", "5000", "auction `REQUESTS` a second (consoles)")
 	f.StringVar(&c.shape, "shape", "5x100", "auctions of a request and product ids of each: 1x100 or 5x100 (consoles)")
+	f.IntVar(&c.rows, "rows", 100_000, "products that are imported, with a bid each")
+	f.IntVar(&c.kills, "kills", 20, "how often the importer is killed")
+	f.Uint64Var(&c.seed, "seed", 1, "decides where the importer is killed")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	s, known := scenarios[f.Arg(0)]
 	if !known || f.NArg() != 1 {
-		return errors.New("want one scenario: writes, visibility, consoles")
+		return errors.New("want one scenario: writes, visibility, consoles, import")
 	}
 	if err := c.check(); err != nil {
 		return err
@@ -102,6 +109,9 @@ func (c *config) check() error {
 	}
 	if c.revocations < 1 || c.pairs < 1 || c.consoles < 0 || c.consoles > sessionsMax || shopAuctions[c.shape] == 0 {
 		return fmt.Errorf("want at least 1 revocation and 1 pair, 0 to %d consoles, and the shape 1x100 or 5x100", sessionsMax)
+	}
+	if c.rows < 1 || c.rows > 9_999_999 || c.kills < 0 || c.kills > 1_000 {
+		return errors.New("want 1 to 9999999 rows, and 0 to 1000 kills")
 	}
 	if _, known := pagesOf(c.page, 1); !known {
 		return fmt.Errorf("no page is named %q", c.page)
