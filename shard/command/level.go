@@ -52,10 +52,13 @@ const (
 	LevelDynamicSegments
 	// LevelInvalidTraffic lets a marketplace have rules by which clicks are invalid (market.ClickRules).
 	LevelInvalidTraffic
+	// LevelModels keeps with a purchase who bought, from which vendors, and the rules that credited it, so that its credits can
+	// be computed again, by these rules and by others (Purchase.Buyer). The number 20 is that of another change.
+	LevelModels Level = 21
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelInvalidTraffic
+const LevelNewest = LevelModels
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
