@@ -47,6 +47,7 @@ export function pageTests(given) {
         "/settings?tab=erase",
         "/account",
         "/purchases",
+        "/purchases?tab=models",
         "/live?tab=explained",
         "/nothing-here",
       ];
