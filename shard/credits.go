@@ -50,13 +50,14 @@ func (m *Machine) decideCredits(x *command.DecideCredits) command.Result {
 		o := must(readOpenCredit(stored))
 		switch {
 		case o.Decided:
+			continue
 		case len(d.Credits) == 0:
 			m.closeCredit(key)
 		default:
 			o.Decided, o.Credits = true, d.Credits
 			m.put(key, command.AppendOpenCredit(nil, &o))
-			m.recordCredited(d)
 		}
+		m.recordDecision(d, &o)
 	}
 	return command.Result{}
 }

@@ -20,6 +20,7 @@ func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 		m.forgetUserClicks(x.Marketplace, x.User)
 		m.forgetLinks(x.Marketplace, x.User)
 		m.forgetBuyer(x.Marketplace, x.User)
+		m.forgetBuyers(x.Marketplace, x.User)
 		m.forgetActions(x.Marketplace, x.User)
 	}
 	if m.meta {

@@ -31,7 +31,7 @@ func namesUser(kv *shardtest.KV, user uint64) (found bool) {
 }
 
 // shopperCommands make every record that names a user: touches, links in both directions, an open purchase that is
-// decided and one that is not, a credited item, and a segment.
+// decided and one that is not, one that is credited to nobody, a credited item, and a segment.
 func shopperCommands(t *testing.T, r *shardtest.Replica) (all [][]byte) {
 	c := market.Campaign{ID: forgetCampaign(), Marketplace: 1, VendorID: "v"}
 	expect(t, "created", result(t, r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c}))).Refusal, command.Done)
@@ -44,15 +44,18 @@ func shopperCommands(t *testing.T, r *shardtest.Replica) (all [][]byte) {
 	click.Campaign, late.Campaign = 1, 1
 	late.OccurredMillis -= 24 * 3_600_000
 	bought := []command.PurchaseItem{{ProductID: []byte("p1"), Quantity: 1, UnitPrice: 1}}
-	one, two := record(3, event.Purchase), record(4, event.Purchase)
-	one.Items, two.Items = bought, bought
+	one, two, three := record(3, event.Purchase), record(4, event.Purchase), record(5, event.Purchase)
+	one.Items, two.Items, three.Items = bought, bought, bought
 	credit := command.Credit{
 		Purchase: command.PurchaseName{OpenedMillis: benchNow, Key: one.Key}, Group: 1, Marketplace: 1, Campaign: 1, Kind: event.Click,
 		Cell: one.Cell, UserHash: erased, Product: "p1", Quantity: 1, UnitPrice: 1,
 	}
-	decided := command.DecideCredits{Decisions: []command.CreditDecision{{Purchase: credit.Purchase, Credits: []command.Credit{credit}}}}
+	decided := command.DecideCredits{Decisions: []command.CreditDecision{
+		{Purchase: credit.Purchase, Credits: []command.Credit{credit}},
+		{Purchase: command.PurchaseName{OpenedMillis: benchNow, Key: three.Key}},
+	}}
 	return [][]byte{
-		command.AppendEvents(nil, benchNow, &command.Events{Marketplace: 1, Records: []command.EventRecord{click, late, one, two}}),
+		command.AppendEvents(nil, benchNow, &command.Events{Marketplace: 1, Records: []command.EventRecord{click, late, one, two, three}}),
 		command.AppendLinkUsers(nil, benchNow, &command.LinkUsers{Marketplace: 1, From: 5, To: erased}),
 		command.AppendLinkUsers(nil, benchNow, &command.LinkUsers{Marketplace: 1, From: erased, To: 6}),
 		command.AppendDecideCredits(nil, benchNow, &decided),
@@ -67,10 +70,17 @@ func forgetCampaign() ids.UUID { return ids.Mint(0, [10]byte{}, ids.ShardOf(ids.
 // After a user is erased no record names the user, and counters and charges are as before, whether all this is one batch or many,
 // and after a restart. What the user does later is stored again.
 func TestNoRecordNamesAnErasedUser(t *testing.T) {
+	for _, level := range []command.Level{command.LevelUsers, command.LevelModels} {
+		eraseAt(t, level)
+	}
+}
+
+func eraseAt(t *testing.T, level command.Level) {
+	t.Helper()
 	var digests []uint64
 	for _, batched := range []bool{false, true} {
 		r := open(t, shardtest.NewKV())
-		r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelUsers}))
+		r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: level}))
 		all := shopperCommands(t, r)
 		apply := func(cmd []byte) {
 			r.Apply(cmd)
@@ -89,7 +99,7 @@ func TestNoRecordNamesAnErasedUser(t *testing.T) {
 		}
 		r.Commit()
 		if namesUser(r.KV, erased) {
-			t.Errorf("batched %v: a record names the erased user", batched)
+			t.Errorf("level %d, batched %v: a record names the erased user", level, batched)
 		}
 		staying(t, r.Queries())
 		digests = append(digests, r.Machine.Digest())

@@ -79,7 +79,8 @@ const (
 	tableBought         = 0x41 // day u32, marketplace u16, user u64 -> what the user bought on the day (UserPurchase).
 	tableMember         = 0x42 // A dynamic segment: see below.
 	tableUserClicks     = 0x43 // day u32, marketplace u16, user u64 -> valid clicks of the user on the day: millisecond of the day, campaign, bid each.
-	tableEnd            = 0x44
+	tableBuyer          = 0x46 // day u32, marketplace u16, user u64, event key of a purchase of the day -> nothing.
+	tableEnd            = 0x47
 )
 
 // The keys of tableMember go on with

@@ -48,7 +48,7 @@ func (m *Machine) purgeTouches() {
 	}
 }
 
-// purgedTo deletes some touches, and purchases of users, of a marketplace of days from up to, but without, to. It returns
+// purgedTo deletes some touches, purchases of users, and buyers of purchases, of a marketplace of days from up to, but without, to. It returns
 // the first of these days that may still have some.
 func (m *Machine) purgedTo(marketplace uint16, from, to uint32) uint32 {
 	for left := m.touchesPurged; from < to; from++ {
@@ -60,6 +60,9 @@ func (m *Machine) purgedTo(marketplace uint16, from, to uint32) uint32 {
 		}
 		if left >= 0 {
 			left -= m.purgeBought(marketplace, from, left)
+		}
+		if left >= 0 {
+			left -= m.purgeBuyers(marketplace, from, left)
 		}
 		if left < 0 {
 			return from
@@ -108,6 +111,16 @@ func (m *Machine) eraseTouches(id dayID, all []storedTouch) {
 		_, erased := m.overlay[string(f.key[:])]
 		return erased
 	})
+}
+
+// TouchesFrom returns the first day of which the group may still have touches of a marketplace.
+func (b Queries) TouchesFrom(marketplace uint16) uint32 {
+	first := dayOf(b.Clock())
+	first -= min(first, daysKept-1)
+	if stored, found := b.R.Get(keyTouchesFrom(nil, marketplace)); found {
+		first = max(first, binary.BigEndian.Uint32(stored))
+	}
+	return first
 }
 
 func (l *loader) loadTouchesFrom(marketplace uint16, d *command.Decoder) error {

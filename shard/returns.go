@@ -153,9 +153,12 @@ func (m *Machine) mayBeCredited(name *command.PurchaseName, p *command.Purchase)
 	return false
 }
 
-// recordCredited stores with a purchase to which groups its items were credited.
-func (m *Machine) recordCredited(d *command.CreditDecision) {
+// recordDecision stores with a purchase to which groups its items were credited, and what the decision followed from.
+func (m *Machine) recordDecision(d *command.CreditDecision, o *command.OpenCredit) {
 	if m.state.level < command.LevelReturns || dayOf(d.Purchase.OpenedMillis) < m.firstDay(purchaseDaysKept) {
+		return
+	}
+	if len(d.Credits) == 0 && m.state.level < command.LevelModels {
 		return
 	}
 	stored, found := m.get(keyPurchase(nil, dayOf(d.Purchase.OpenedMillis), &d.Purchase.Key))
@@ -168,6 +171,7 @@ func (m *Machine) recordCredited(d *command.CreditDecision) {
 			p.Items[c.Item].Credit = c.Group
 		}
 	}
+	m.keepBuyer(&p, o, d)
 	m.storePurchase(&d.Purchase, &p)
 }
 

@@ -59,6 +59,7 @@ var rules = []struct {
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",
 		"getMarketplaceReport", "getMarketplaceDailyReport", "getProductReport", "getProductDailyReport", "listSegments", "getProduct",
+		"listAttributionModels", "getAttributionModels",
 	}},
 	{slices.Concat(staff, vendors), NoVendor, []string{
 		"listCategories", "countCategories", "getCategory", "listRestrictionTypes", "getRestrictionType",
@@ -80,7 +81,7 @@ var rules = []struct {
 		"putCategories", "deleteCategories", "putProducts", "patchProducts", "deleteProducts", "putVendors", "deleteVendors",
 		"createSlots", "patchSlot", "putSlotFallback", "createAdvertiser", "createAudience", "replaceAudience", "createOffsiteCampaign",
 		"reportJob", "putOffsiteReport", "createPlacement", "updatePlacement", "putSegments", "deleteSegment", "uploadSegment",
-		"listAuditLog",
+		"listAuditLog", "computeAttributionModels", "deleteAttributionModels",
 	}},
 	{admins, NoVendor, []string{
 		"createKey", "listKeys", "deleteKey", "patchSettings", "createInvitations", "listInvitations", "deleteInvitation",

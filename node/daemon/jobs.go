@@ -20,7 +20,10 @@ func (n *node) startJobs() {
 	out := delivery.NewClient(n.cfg.Webhooks.Development)
 	runner := &jobs.Runner{
 		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
-		Workers: []jobs.Worker{jobs.UploadWorker(), n.offsite().Worker(), jobs.DeliveryWorker(out, time.Now, n.log), jobs.AnswerWorker()},
+		Workers: []jobs.Worker{
+			jobs.UploadWorker(), n.offsite().Worker(), jobs.DeliveryWorker(out, time.Now, n.log), jobs.AnswerWorker(),
+			(&jobs.Models{Background: n.background, Now: time.Now}).Worker(),
+		},
 	}
 	if mailJobs, configured := n.mailQueue(); configured {
 		runner.Workers = append(runner.Workers, mailJobs)

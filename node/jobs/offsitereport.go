@@ -21,7 +21,7 @@ type OffsiteReport struct {
 //
 // What the job is about is changed before the job: if the node stops in between, the connector repeats its report.
 func ApplyOffsiteReport(ctx context.Context, t store.Tenant, id ids.UUID, r OffsiteReport) (store.Job, error) {
-	x, err := t.Job(ctx, id)
+	x, err := t.OffsiteJob(ctx, id)
 	if err != nil {
 		return x, err
 	}

@@ -68,6 +68,7 @@ raw WORK after the hour in which the list must come
 replaceAudience audience_id=audience
 createOffsiteCampaign -> offsite campaignId
 putOffsiteReport campaign_id=offsite
+computeAttributionModels
 explainAuctions
 runAuctions
 runSponsoredBrandAuctions

@@ -85,11 +85,11 @@ func (s *Store) decideCredits(ctx context.Context, g ids.Group, open []shard.Ope
 		if p.Decided || p.Name.OpenedMillis+creditDelayMillis >= passed {
 			continue
 		}
-		credits, err := s.creditsOf(g, p)
+		d, err := s.decisionAbout(g, p)
 		if err != nil {
 			return err
 		}
-		decided.Decisions = append(decided.Decisions, command.CreditDecision{Purchase: p.Name, Credits: credits})
+		decided.Decisions = append(decided.Decisions, d)
 	}
 	if len(decided.Decisions) == 0 {
 		return nil
@@ -108,12 +108,22 @@ func (s *Store) clockOfAll() (int64, error) {
 	return oldest, nil
 }
 
-// creditsOf decides to which touches the items of a purchase of a group go.
-func (s *Store) creditsOf(of ids.Group, p *shard.OpenPurchase) (credits []command.Credit, err error) {
-	settings, err := s.settingsIn(of, p.Marketplace)
+// decisionAbout decides about a purchase of a group, by the rules that its marketplace has there now.
+func (s *Store) decisionAbout(of ids.Group, p *shard.OpenPurchase) (command.CreditDecision, error) {
+	d := command.CreditDecision{Purchase: p.Name}
+	settings, level, err := s.settingsIn(of, p.Marketplace)
 	if err != nil {
-		return nil, err
+		return d, err
 	}
+	if level >= command.LevelModels { // Earlier nodes cannot read it.
+		d.Attribution = settings.Attribution
+	}
+	d.Credits, err = s.creditsOf(p, &settings)
+	return d, err
+}
+
+// creditsOf decides to which touches the items of a purchase go, under the settings of its marketplace.
+func (s *Store) creditsOf(p *shard.OpenPurchase, settings *market.Marketplace) (credits []command.Credit, err error) {
 	name := settings.Attribution
 	rules := attribution.RulesOf(name)
 	users, err := s.usersOf(p)
@@ -121,7 +131,7 @@ func (s *Store) creditsOf(of ids.Group, p *shard.OpenPurchase) (credits []comman
 		return nil, err
 	}
 	touches := collected{rules: name, users: users}
-	from, to := touchDays(p, rules.LongestDays(), TouchDays(&settings))
+	from, to := touchDays(p, rules.LongestDays(), TouchDays(settings))
 	for _, g := range s.dataGroups() {
 		if err := s.readGroup(g, func(b shard.Queries) { touches.collect(b, g, p, from, to) }); err != nil {
 			return nil, err
@@ -139,11 +149,14 @@ func (s *Store) creditsOf(of ids.Group, p *shard.OpenPurchase) (credits []comman
 	return credits, nil
 }
 
-// settingsIn returns the settings of a marketplace as the group of the purchase has them: a decision then needs no other
-// group than those that it reads anyway. A group without the settings uses the standard rules.
-func (s *Store) settingsIn(g ids.Group, marketplace uint16) (m market.Marketplace, err error) {
-	err = s.readGroup(g, func(b shard.Queries) { m, _ = b.Marketplace(marketplace) })
-	return m, err
+// settingsIn returns the settings of a marketplace as the group of the purchase has them, and the level of the group: a
+// decision then needs no other group than those that it reads anyway. A group without the settings uses the standard rules.
+func (s *Store) settingsIn(g ids.Group, marketplace uint16) (m market.Marketplace, level command.Level, err error) {
+	err = s.readGroup(g, func(b shard.Queries) {
+		m, _ = b.Marketplace(marketplace)
+		level = b.FeatureLevel()
+	})
+	return m, level, err
 }
 
 // LinkedUsersMax is how many users' touches may be credited with a purchase: its buyer's, and those of users who are linked

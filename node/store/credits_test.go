@@ -24,11 +24,14 @@ type shopping struct {
 	events    int
 }
 
-func newShopping(t *testing.T) *shopping {
+func newShopping(t *testing.T) *shopping { return newShoppingOf(t, market.Listing) }
+
+// newShoppingOf is newShopping with campaigns of some formats in turn.
+func newShoppingOf(t *testing.T, formats ...market.AdFormat) *shopping {
 	w := &shopping{Environment: managetest.New(t), t: t}
 	for i := range 6 {
 		c := campaign(fmt.Sprint("v", i), "c")
-		c.Charge, c.Period = market.CPA, market.Total
+		c.Charge, c.Period, c.Format = market.CPA, market.Total, formats[i%len(formats)]
 		bids := []market.Bid{{Target: fmt.Sprint("p", i), Amount: money.PerMajor, Active: true}}
 		if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), c, bids); err != nil {
 			t.Fatal(err)

@@ -7,9 +7,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// EraseUser erases what all groups have stored of a user: touches, links, the user's part in purchases that are to be
-// credited, and membership in segments. After an error some groups may have done it; to repeat it does the rest. It
-// waits for no node but the groups' leaders: another node's auctions see the segments without the user a moment later.
+// EraseUser erases what all groups have stored of a user: touches, links, the user's part in purchases, and membership in
+// segments. After an error some groups may have done it; to repeat it does the rest. It waits for no node but the groups'
+// leaders: another node's auctions see the segments without the user a moment later.
 func (t Tenant) EraseUser(ctx context.Context, user uint64) error {
 	for _, g := range t.store.Groups.Groups() {
 		x := command.ForgetUser{Marketplace: t.marketplace, User: user}

@@ -41,6 +41,7 @@ const (
 	JobCampaign        JobType = "campaign_creation"
 	JobAudience        JobType = "user_list_audience_creation"
 	JobAudienceReplace JobType = "user_list_audience_replacement"
+	JobModels          JobType = "attribution_models" // An extension of the interface: see modeljobs.go.
 )
 
 // Bounds of jobs. They are the interface's.
@@ -70,6 +71,8 @@ type Job struct {
 	Campaign ids.UUID // Zero unless the job is of an offsite campaign.
 	List     *List    // Nil for other jobs.
 
+	Models *ModelJob `json:",omitempty"` // Nil unless the type is JobModels.
+
 	Handed   []string          // Networks whose connector accepted the job.
 	Reported map[string]string // The status that connectors reported, by network: completed or failed.
 
@@ -89,6 +92,14 @@ type List struct {
 	Good   int64
 	Bad    int64
 	Parts  int
+}
+
+// taskKind is the kind of the job's task. A job has one task at any time.
+func (x *Job) taskKind() TaskKind {
+	if x.Type == JobModels {
+		return TaskModels
+	}
+	return TaskJob
 }
 
 // Final reports whether a job is over.
@@ -147,7 +158,7 @@ func (t Tenant) newJob(ctx context.Context, x *Job, due int64) []command.Record 
 	if x.List != nil {
 		x.List.Nonce = rand.Text()
 	}
-	return []command.Record{t.jobRecord(x, 0), t.scheduleRecord(ScheduledTask{due, TaskJob, x.ID})}
+	return []command.Record{t.jobRecord(x, 0), t.scheduleRecord(ScheduledTask{due, x.taskKind(), x.ID})}
 }
 
 // AddJob stores a new job that begins at once.
@@ -215,6 +226,9 @@ func (t Tenant) stepRecords(at *VersionedJob, step func(*Job)) []command.Record 
 	if before.List != nil {
 		after.List = new(*before.List)
 	}
+	if before.Models != nil {
+		after.Models = new(*before.Models)
+	}
 	step(&after)
 	after.UpdatedMillis = t.now()
 	var more []command.Record
@@ -223,8 +237,8 @@ func (t Tenant) stepRecords(at *VersionedJob, step func(*Job)) []command.Record 
 		after.DueMillis = after.FinishedMillis + JobRetention.Milliseconds()
 		more = t.notices(ChannelJob, noticeOf(&after))
 	}
-	if after.DueMillis != before.DueMillis {
-		more = append(more, t.unscheduleRecord(ScheduledTask{before.DueMillis, TaskJob, after.ID}), t.scheduleRecord(ScheduledTask{after.DueMillis, TaskJob, after.ID}))
+	if kind := after.taskKind(); after.DueMillis != before.DueMillis {
+		more = append(more, t.unscheduleRecord(ScheduledTask{before.DueMillis, kind, after.ID}), t.scheduleRecord(ScheduledTask{after.DueMillis, kind, after.ID}))
 	}
 	return append(more, t.jobRecord(&after, at.version))
 }
@@ -265,5 +279,5 @@ func (t Tenant) ChangeJob(ctx context.Context, id ids.UUID, fn func(*Job) error)
 // ForgetJob deletes a job that was kept long enough.
 func (t Tenant) ForgetJob(ctx context.Context, at VersionedJob) error {
 	deletion := command.Record{Kind: command.RecordJob, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
-	return t.putRecords(ctx, []command.Record{deletion, t.unscheduleRecord(ScheduledTask{at.DueMillis, TaskJob, at.ID})})
+	return t.putRecords(ctx, []command.Record{deletion, t.unscheduleRecord(ScheduledTask{at.DueMillis, at.taskKind(), at.ID})})
 }

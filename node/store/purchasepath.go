@@ -25,8 +25,9 @@ type PurchasePath struct {
 	Open       bool // It is not credited yet, or not in all groups.
 	Rules      market.Attribution
 	Credits    []PathCredit // In the order of the items; an item without one was credited to nobody.
-	// UserKnown is false when the caller did not say who bought and nothing stored does: only an open purchase names its user, and a
-	// credit of a level below command.LevelUsers. Then there are no Touches.
+	// UserKnown is false when the caller did not say who bought, and neither an open purchase does nor a credit of a level below
+	// command.LevelUsers. A purchase that is credited names its user for ModelRun, and not for who looks at one. Then there are no
+	// Touches.
 	UserKnown bool
 	Touches   []PathTouch // Newest first.
 	More      bool        // There are older touches than the returned ones.

@@ -21,6 +21,7 @@ const (
 	TaskMail     TaskKind = "mail"     // The email of an invitation has to be sent.
 	TaskDelivery TaskKind = "delivery" // A notification has to be sent, or is old enough to be deleted.
 	TaskAnswer   TaskKind = "answer"   // A stored answer is old enough to be deleted.
+	TaskModels   TaskKind = "models"   // A job of the type JobModels has to be done, or is old enough to be deleted.
 )
 
 // ScheduledTask is an entry in a marketplace's task list: something that the leader looks at when its time has come. A task only

@@ -57,3 +57,11 @@ func (r *Rules) LongestDays() int {
 	}
 	return int(longest)
 }
+
+// Compare returns a number above 0 when a is stronger than b by the order of the rules, below 0 when b is stronger.
+func (r *Rules) Compare(a, b *Touch) int { return r.compare(a, b) }
+
+// Peers reports whether nothing but time, and what decides between touches of one time, sets two touches apart.
+func (r *Rules) Peers(a, b *Touch) bool {
+	return (!r.ListingsFirst || isListing(a) == isListing(b)) && (r.LastTouch || a.Kind == b.Kind)
+}

@@ -214,7 +214,10 @@ var (
 			{4, 5, 600, []LostAuctions{{0, 7}, {23, AuctionsMax}}}, {Campaign: 8},
 		}}, ReadCountAuctions),
 		example("decide credits", AppendDecideCredits, DecideCredits{[]CreditDecision{
-			{PurchaseName{1, [16]byte{2}}, []Credit{someCredit}}, {Purchase: PurchaseName{3, [16]byte{4}}},
+			{Purchase: PurchaseName{1, [16]byte{2}}, Credits: []Credit{someCredit}}, {Purchase: PurchaseName{3, [16]byte{4}}},
+		}}, ReadDecideCredits),
+		example("decide credits by other rules", AppendDecideCredits, DecideCredits{[]CreditDecision{
+			{Purchase: PurchaseName{3, [16]byte{4}}, Attribution: market.AttributionAmazon},
 		}}, ReadDecideCredits),
 		example("apply credits", AppendApplyCredits, ApplyCredits{[]Credit{someCredit}}, ReadApplyCredits),
 		example("close credits", AppendCloseCredits, CloseCredits{[]PurchaseName{{1, [16]byte{2}}}}, ReadCloseCredits),

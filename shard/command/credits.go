@@ -72,6 +72,8 @@ type DecideCredits struct {
 type CreditDecision struct {
 	Purchase PurchaseName
 	Credits  []Credit // At most one for each item; their items ascend.
+	// Attribution names the rules that decided, also when they credited nothing. It is not 0 from LevelModels on only.
+	Attribution market.Attribution
 }
 
 // ApplyCredits counts and charges them in the group of their touches. An item that was credited before is skipped.
@@ -134,6 +136,8 @@ var (
 	creditDecisions = newTable("credit decision",
 		fixed("purchase", value(purchaseNames), func(d *CreditDecision) *PurchaseName { return &d.Purchase }),
 		fixed("credits", list(credits, event.ItemsMax), func(d *CreditDecision) *[]Credit { return &d.Credits }),
+		optional(0, "attribution", enum[market.Attribution](market.Attributions),
+			func(d *CreditDecision) *market.Attribution { return &d.Attribution }).since(LevelModels),
 	).checked(ofPurchase)
 	applyCredits = newTable("apply credits",
 		fixed("credits", list(credits, unbounded), func(x *ApplyCredits) *[]Credit { return &x.Credits }),

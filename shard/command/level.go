@@ -55,10 +55,13 @@ const (
 	// LevelAuditEntries lets management commands carry the entry of the audit log of the request that they belong to, and
 	// lets every group store such entries (auditentry.go).
 	LevelAuditEntries
+	// LevelModels keeps with a purchase who bought, from which vendors, and the rules that credited it, so that its credits can
+	// be computed again, by these rules and by others (Purchase.Buyer).
+	LevelModels
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelAuditEntries
+const LevelNewest = LevelModels
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

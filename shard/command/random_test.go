@@ -24,6 +24,7 @@ var limits = map[reflect.Type]int{
 	reflect.TypeFor[market.Period]():      int(market.Total) + 1,
 	reflect.TypeFor[market.Status]():      int(market.Terminated) + 1,
 	reflect.TypeFor[market.Pacing]():      int(market.PacingEven) + 1,
+	reflect.TypeFor[market.Attribution](): market.Attributions,
 	reflect.TypeFor[market.TriggerKind](): market.TriggerKinds,
 	reflect.TypeFor[market.TargetType]():  market.TargetTypes,
 	reflect.TypeFor[market.Device]():      market.Devices,

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -11,7 +12,8 @@ import (
 // back so far. When items were credited to touches, ApplyReturns then tells the groups of the touches these sums, and
 // CloseReturns records that all of them know. Sums only grow, so every step may be repeated, and in any order.
 
-// Purchase is a purchase as its group keeps it, for as long as products of it may be returned.
+// Purchase is a purchase as its group keeps it, for as long as products of it may be returned. From LevelModels on it holds
+// what its credits followed from, once they are decided.
 type Purchase struct {
 	Marketplace    uint16
 	OpenedMillis   int64 // The state clock at its commit: PurchaseName.OpenedMillis.
@@ -20,6 +22,10 @@ type Purchase struct {
 	Campaign       ids.UUID // Zero: those of no campaign.
 	Bid            uint32
 	Items          []SoldItem
+	// Buyer is the hash of the user, 0 before the purchase is decided, after the user was erased, and when the marketplace does not
+	// keep its users' touches that long. Attribution names the rules of the decision; it has no meaning without Buyer.
+	Buyer       uint64
+	Attribution market.Attribution
 }
 
 // SoldItem is an item of a Purchase.
@@ -30,6 +36,7 @@ type SoldItem struct {
 	Other     bool      // It was counted under another name than its own, because the catalog does not have it.
 	Returned  int64     // How many came back; at most Quantity.
 	Credit    ids.Group // The group of the touch that it was credited to; 0 while there is none.
+	VendorID  string    // The seller that the purchase names; empty without Purchase.Buyer.
 }
 
 // ApplyReturns takes back what was credited. A credit that is unknown, or of which as many were taken back, is skipped.
@@ -64,6 +71,9 @@ var (
 		fixed("items", list(soldItems, event.ItemsMax), func(p *Purchase) *[]SoldItem { return &p.Items }),
 		optional(0, "campaign", uuid, func(p *Purchase) *ids.UUID { return &p.Campaign }),
 		optional(1, "bid", u32[uint32](), func(p *Purchase) *uint32 { return &p.Bid }),
+		optional(2, "buyer", u64[uint64](), func(p *Purchase) *uint64 { return &p.Buyer }).since(LevelModels),
+		optional(3, "attribution", enum[market.Attribution](market.Attributions),
+			func(p *Purchase) *market.Attribution { return &p.Attribution }).since(LevelModels),
 	)
 	soldItems = newTable("sold item",
 		fixed("product", text, func(i *SoldItem) *string { return &i.ProductID }),
@@ -72,6 +82,7 @@ var (
 		optional(0, "other", boolean, func(i *SoldItem) *bool { return &i.Other }),
 		optional(1, "returned", whole, func(i *SoldItem) *int64 { return &i.Returned }),
 		optional(2, "credit", u16[ids.Group](), func(i *SoldItem) *ids.Group { return &i.Credit }),
+		optional(3, "vendor", text, func(i *SoldItem) *string { return &i.VendorID }).since(LevelModels),
 	).checked(func(i *SoldItem) bool { return i.Returned <= i.Quantity })
 	applyReturns = newTable("apply returns",
 		fixed("returns", list(itemReturns, unbounded), func(x *ApplyReturns) *[]ItemReturn { return &x.Returns }),

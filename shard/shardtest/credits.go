@@ -74,12 +74,12 @@ func (m *Model) Decide(x *command.DecideCredits) command.Result {
 		if o == nil || o.Decided {
 			continue
 		}
+		m.recordDecision(&d, o)
 		if len(d.Credits) == 0 {
 			delete(m.Purchases, d.Purchase)
 			continue
 		}
 		o.Decided, o.Credits = true, d.Credits
-		m.recordCredited(&d)
 	}
 	return command.Result{}
 }

@@ -106,6 +106,8 @@ type Counted struct {
 	Invalid      int        // The reason (rollup.InvalidReason), or valid.
 	sold         []soldItem // Of a purchase that may be returned.
 	opened       int64
+	buyer        uint64 // Of a purchase that is decided, from command.LevelModels on.
+	rules        market.Attribution
 }
 
 // Line is one journal line.

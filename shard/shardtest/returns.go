@@ -100,8 +100,8 @@ func (m *Model) openReturn(e *Counted) {
 	}
 }
 
-// recordCredited notes at a purchase which groups have its credits.
-func (m *Model) recordCredited(d *command.CreditDecision) {
+// recordDecision notes at a purchase which groups have its credits, and who bought it.
+func (m *Model) recordDecision(d *command.CreditDecision, o *command.OpenCredit) {
 	const day = 24 * hourMillis
 	for i := range m.Events {
 		e := &m.Events[i]
@@ -112,6 +112,34 @@ func (m *Model) recordCredited(d *command.CreditDecision) {
 			if int(c.Item) < len(e.sold) {
 				e.sold[c.Item].credit = c.Group
 			}
+		}
+		if m.Level >= command.LevelModels && e.opened/day >= max(m.touchesFrom[o.Marketplace], m.firstTouchDay(o.Marketplace)) {
+			e.buyer, e.rules = o.UserHash, d.Attribution
+		}
+	}
+}
+
+// forgetBuyers erases the buyers of some purchases.
+func (m *Model) forgetBuyers(of func(*Counted) bool) {
+	for i := range m.Events {
+		if of(&m.Events[i]) {
+			m.Events[i].buyer = 0
+		}
+	}
+}
+
+// compareBuyer compares what a purchase says about its buyer.
+func (e *Counted) compareBuyer(p *command.Purchase, fail func(string, ...any)) {
+	if p.Buyer != e.buyer || e.buyer != 0 && p.Attribution != e.rules {
+		fail("purchase %+v is of user %d by rules %d, not %d by %d", e.name(), p.Buyer, p.Attribution, e.buyer, e.rules)
+	}
+	for i := range p.Items {
+		want := ""
+		if e.buyer != 0 {
+			want = string(e.Items[i].VendorID)
+		}
+		if p.Items[i].VendorID != want {
+			fail("item %d of purchase %+v is of vendor %q, not %q", i, e.name(), p.Items[i].VendorID, want)
 		}
 	}
 }
@@ -155,6 +183,9 @@ func (m *Model) compareReturns(b shard.Queries, fail func(string, ...any)) {
 		p, found := b.Purchase(&name)
 		if found != (len(e.sold) > 0) && m.kept(e.opened) && !m.dropped(e) {
 			fail("purchase %+v is kept: %t", name, found)
+		}
+		if found {
+			e.compareBuyer(&p, fail)
 		}
 		for j := range p.Items {
 			if got, want := p.Items[j], e.sold[j]; got.Returned != want.returned || got.Credit != want.credit || got.ProductID != want.product {

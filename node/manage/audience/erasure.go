@@ -19,7 +19,7 @@ func RegisterErasure(api huma.API, hash func(secret [32]byte, marketplace uint16
 	resource.Add(api, resource.Op{
 		ID: "eraseUser", Method: http.MethodDelete, Status: http.StatusNoContent, Path: "/public/v1/user-service/users/{opaque_user_id}",
 		Tag: segmentTag, Personal: true,
-		Doc: "Erase what is stored of a user of the storefront: seen and clicked ads, links to other users, and membership in segments. " +
+		Doc: "Erase what is stored of a user of the storefront: seen and clicked ads, who bought in purchases, links to other users, and membership in segments. " +
 			"Reports and charges stay. It succeeds for unknown users too. A user that reports events afterwards is stored again.",
 	}, func(ctx context.Context, in *eraseInput) (*struct{}, error) {
 		st := resource.Tenant(ctx)

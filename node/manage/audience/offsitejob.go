@@ -54,7 +54,7 @@ func (in *OneJob) CheckOwner(ctx context.Context) error {
 	if in.VendorID == "" {
 		return nil
 	}
-	x, err := resource.Tenant(ctx).Job(ctx, resource.ParseUUID(in.ID))
+	x, err := resource.Tenant(ctx).OffsiteJob(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
 		return nil //nolint:nilerr // The operation finds the same error and answers it.
 	}
@@ -62,7 +62,7 @@ func (in *OneJob) CheckOwner(ctx context.Context) error {
 }
 
 func getJob(ctx context.Context, in *jobInput) (*jobOutput, error) {
-	x, err := resource.Tenant(ctx).Job(ctx, resource.ParseUUID(in.ID))
+	x, err := resource.Tenant(ctx).OffsiteJob(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

@@ -31,7 +31,7 @@ func (w *Environment) Runner() *jobs.Runner {
 		Store: w.Store, Leader: func() bool { return true }, Marketplaces: func() []uint16 { return []uint16{Main, Other} },
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 		Workers: []jobs.Worker{
-			jobs.UploadWorker(), w.Offsite.Worker(), jobs.AnswerWorker(),
+			jobs.UploadWorker(), w.Offsite.Worker(), jobs.AnswerWorker(), (&jobs.Models{Background: w.background, Now: w.Now}).Worker(),
 			jobs.DeliveryWorker(delivery.NewClient(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil))),
 		},
 	}

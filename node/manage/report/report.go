@@ -43,6 +43,7 @@ func Register(api huma.API) {
 	add(api, "getCampaignDailyReport", base+"/daily", "List a campaign's numbers by day, oldest first; days without any are left out.", daily)
 	add(api, "getCampaignProductsReport", base+"/products", "List a campaign's numbers by product, in the order of product ids.", products)
 	registerSubjects(api)
+	registerModels(api)
 	add(api, "listInteractions", service+"/interactions",
 		"List the numbers of vendors, campaigns or products by hour or day, newest first; empty ones are left out.", interactions)
 }

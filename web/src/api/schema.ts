@@ -172,6 +172,15 @@ export interface Schemas {
   "report.Interaction": { "adSpentClicks": number; "adSpentImpressions": number; "campaignId"?: string; "chargedClicks": number; "chargedImpressions": number; "clicks": number; "impressions": number; "productId"?: string; "timestamp": string; "totalPurchaseAmount": number; "totalPurchaseCount": number; "totalPurchaseQuantity": number; "vendorId": string | null };
   "report.Interactions": { "completeThrough": string; "hasMore": boolean; "interactions": (Schemas["report.Interaction"])[]; "nextPage"?: string };
   "report.Invalid": { "byCampaignHour": number; "byUserDay": number; "byUserHour": number; "clicks": number; "repeated": number; "tooLate": number; "tooSoon": number };
+  "report.ModelWindow": { "clickDays": number; "viewDays": number };
+  "report.ModelsBody": { "endDate": string; "otherWindows"?: Schemas["report.ModelWindow"]; "startDate": string };
+  "report.ModelsColumns": { "firstClick": Schemas["report.ModelsSales"]; "linear": Schemas["report.ModelsSales"]; "notRecomputable": Schemas["report.ModelsSales"]; "otherWindows": Schemas["report.ModelsSales"]; "position": Schemas["report.ModelsSales"]; "reported": Schemas["report.ModelsSales"]; "standard": Schemas["report.ModelsSales"]; "viewOnly": Schemas["report.ModelsSales"] };
+  "report.ModelsJob": { "createdAt": string; "endDate": string; "jobId": string; "otherWindows": Schemas["report.ModelWindow"]; "percent": number; "reason"?: string; "startDate": string; "status": "not_started" | "in_progress" | "completed" | "failed" | "retrying"; "updatedAt": string };
+  "report.ModelsList": { "jobs": (Schemas["report.ModelsJob"])[] };
+  "report.ModelsPurchases": { "buyerUnknown": number; "changed": number; "pending": number; "recomputed": number; "tooOld": number };
+  "report.ModelsReport": { "campaigns": (Schemas["report.ModelsRow"])[]; "completeThrough"?: string; "createdAt": string; "endDate": string; "jobId": string; "otherCampaigns": number; "otherWindows": Schemas["report.ModelWindow"]; "percent": number; "purchases"?: Schemas["report.ModelsPurchases"]; "reason"?: string; "startDate": string; "status": "not_started" | "in_progress" | "completed" | "failed" | "retrying"; "total"?: Schemas["report.ModelsColumns"]; "updatedAt": string };
+  "report.ModelsRow": { "campaignId": string; "campaignName": string; "firstClick": Schemas["report.ModelsSales"]; "linear": Schemas["report.ModelsSales"]; "notRecomputable": Schemas["report.ModelsSales"]; "otherWindows": Schemas["report.ModelsSales"]; "position": Schemas["report.ModelsSales"]; "reported": Schemas["report.ModelsSales"]; "standard": Schemas["report.ModelsSales"]; "vendorId": string; "viewOnly": Schemas["report.ModelsSales"] };
+  "report.ModelsSales": { "amount": number; "amountDecimal": string; "count": string; "quantity": string };
   "report.Overdelivery": { "amount": number; "amountDecimal": string };
   "report.Product": { "attributed": Schemas["report.Attributed"]; "clicks": Schemas["report.Spend"]; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "productId": string; "purchases": Schemas["report.Purchases"] };
   "report.Products": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Product"])[] };
@@ -896,6 +905,30 @@ export interface Operations {
     query: {};
     body: Schemas["placement.Patch"];
     answer: Schemas["placement.Placement"];
+  };
+  "GET /reporting-service/attribution-models": {
+    path: {};
+    query: { "consistency"?: "linearizable" | "local" };
+    body: undefined;
+    answer: Schemas["report.ModelsList"];
+  };
+  "POST /reporting-service/attribution-models": {
+    path: {};
+    query: {};
+    body: Schemas["report.ModelsBody"];
+    answer: Schemas["report.ModelsJob"];
+  };
+  "GET /reporting-service/attribution-models/{job_id}": {
+    path: { "job_id": string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" };
+    body: undefined;
+    answer: Schemas["report.ModelsReport"];
+  };
+  "DELETE /reporting-service/attribution-models/{job_id}": {
+    path: { "job_id": string };
+    query: {};
+    body: undefined;
+    answer: undefined;
   };
   "GET /reporting-service/campaigns/{campaign_id}": {
     path: { "campaign_id": string };

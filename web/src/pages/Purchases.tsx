@@ -1,14 +1,38 @@
 // The attribution path of a purchase: which items were credited to which clicks and impressions of its user, and why.
-import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Stack, Tabs, Text, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import { ApiError } from "../api/client";
 import { usePurchase } from "../api/purchases";
 import { useAddressState } from "../ui/address";
 import { Page } from "../ui/Page";
 import { Empty, Loaded } from "../ui/States";
+import { AttributionModels } from "./AttributionModels";
 import { PurchasePath } from "./PurchasePath";
 
 export default function Purchases() {
+  const [tab, setTab] = useAddressState("tab", "path");
+  return (
+    <Page
+      title="Purchases"
+      about="Which ads a customer saw and clicked before a purchase, and which of them were credited with it."
+    >
+      <Tabs value={tab} onChange={(value) => setTab(value ?? "path")} keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="path">One purchase</Tabs.Tab>
+          <Tabs.Tab value="models">Models</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="path" pt="md">
+          <OnePurchase />
+        </Tabs.Panel>
+        <Tabs.Panel value="models" pt="md">
+          <AttributionModels />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+function OnePurchase() {
   const [id, setId] = useAddressState("id", "");
   const [user, setUser] = useState("");
   const [text, setText] = useState(id);
@@ -21,10 +45,7 @@ export default function Purchases() {
     setUser(userText.trim());
   };
   return (
-    <Page
-      title="Purchases"
-      about="Which ads a customer saw and clicked before a purchase, and which of them were credited with it."
-    >
+    <Stack>
       <form onSubmit={search}>
         <Group align="flex-end" gap="sm">
           <TextInput
@@ -63,6 +84,6 @@ export default function Purchases() {
       <Text size="xs" c="dimmed">
         Clicks and impressions are kept for 90 days; a purchase of which nothing was credited is known for some days.
       </Text>
-    </Page>
+    </Stack>
   );
 }
