@@ -203,6 +203,10 @@ bench-replication: ## Measure charges a second through raftstore and other raft 
 ceiling: ## Compare the auction path with a bare HTTP handler, by CPU per request. JSON=1 prints JSON only.
 	@go run ./bench/ceiling
 
+.PHONY: peers
+peers: build ## Measure single and batched clicks beside Redis, PostgreSQL and etcd, where they are installed; 8 minutes. ARGS="-json FILE -peers gavel,redis".
+	@go run ./bench/peers $(ARGS)
+
 # The node gets its own directory and ports, so that it does not disturb a running node.
 .PHONY: loadtest
 loadtest: build ## Load a fresh node over HTTP and compare its reports with what it acknowledged. SCENARIO=mixed, ARGS="--rate=2000 --duration=30s".

@@ -30,6 +30,7 @@ type fake struct {
 	dropIn    int  // Every nth event body is applied and its connection cut without an answer.
 	double    bool // A repeated event counts again.
 	strange   bool // Auctions answer with a winner nobody asked for.
+	adless    bool // Only listings of products have winners.
 	delay     time.Duration
 
 	changes int                      // Of the campaign.
@@ -54,7 +55,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/metrics" && f.metrics != nil:
 		f.read++
 		answer(w, 200, f.metrics(f.read))
-	case path == "/v2/auctions":
+	case strings.HasPrefix(path, "/v2/auctions"):
 		f.auction(w, body)
 	case path == "/v2/events":
 		f.report(w, body)
@@ -83,6 +84,7 @@ func answer(w http.ResponseWriter, status int, body string) {
 func (f *fake) auction(w http.ResponseWriter, body []byte) {
 	var req struct {
 		Auctions []struct {
+			Type     string
 			Slots    int
 			Products struct{ IDs []string }
 		}
@@ -94,14 +96,21 @@ func (f *fake) auction(w http.ResponseWriter, body []byte) {
 	var results []string
 	for _, a := range req.Auctions {
 		var winners []string
-		for i, id := range a.Products.IDs[:min(a.Slots, len(a.Products.IDs))] {
+		ids, asset := a.Products.IDs, ""
+		if len(ids) == 0 && !f.adless {
+			ids = []string{"x", "y"}
+		}
+		if a.Type == "banners" {
+			asset = `,"asset":[{"url":"https://images.example/x.png"}]`
+		}
+		for i, id := range ids[:min(a.Slots, len(ids))] {
 			if f.strange {
 				id = "nobody-asked"
 			}
 			f.tokens++
-			winners = append(winners, fmt.Sprintf(`{"rank":%d,"type":"product","id":%q,"resolvedBidId":"t%d","campaignId":"c"}`, i+1, id, f.tokens))
+			winners = append(winners, fmt.Sprintf(`{"rank":%d,"type":"product","id":%q,"resolvedBidId":"t%d","campaignId":"c"%s}`, i+1, id, f.tokens, asset))
 		}
-		results = append(results, fmt.Sprintf(`{"resultType":"listings","winners":[%s],"error":false}`, strings.Join(winners, ",")))
+		results = append(results, fmt.Sprintf(`{"resultType":%q,"winners":[%s],"error":false}`, a.Type, strings.Join(winners, ",")))
 	}
 	answer(w, 201, `{"results":[`+strings.Join(results, ",")+`]}`)
 }

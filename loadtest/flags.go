@@ -6,7 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +21,7 @@ import (
 
 // config is one run as the command line asks for it.
 type config struct {
-	scenario              string
+	name, scenario        string // As the command line names it, and what is sent.
 	auctionURLs           []string
 	manageURL             string
 	auctionKey, manageKey string
@@ -47,19 +49,19 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	cfg := &config{}
 	var rate, changes, slo, shape, keysFile string
 	var duration time.Duration
-	var auctionURL string
-	var pid int
+	var auctionURL, pids string
 	f := flag.NewFlagSet("loadtest", flag.ContinueOnError)
 	f.SetOutput(help)
 	f.Usage = func() {
-		_, _ = fmt.Fprintf(help, "usage: loadtest [flags] SCENARIO\nscenarios: %s\n\n", strings.Join(scenarios.All, ", "))
+		_, _ = fmt.Fprintf(help, "usage: loadtest [flags] SCENARIO\nscenarios: %s\nwith settings: %s, or a copy of one of loadtest/scenarios/files\n\n",
+			strings.Join(scenarios.All, ", "), strings.Join(scenarios.FileNames(), ", "))
 		f.PrintDefaults()
 	}
 	f.StringVar(&cfg.node, "node", "", "start this gavel `BINARY` on an empty data directory and measure it; addresses, keys and --pid are then not needed")
 	f.IntVar(&cfg.nodes, "nodes", 1, "how many nodes of --node to start, as one cluster: 1 to 5")
 	f.IntVar(&cfg.at, "at", 0, "`NUMBER` of the node of --nodes that gets all requests; 0: every connection goes to the next one")
 	f.StringVar(&cfg.dataParent, "data-parent", "", "`DIR` for the data of --node, on the disk to measure")
-	f.StringVar(&auctionURL, "auction", "http://127.0.0.1:8080", "base `URL` of the auction listener")
+	f.StringVar(&auctionURL, "auction", "http://127.0.0.1:8080", "base `URLS` of auction listeners, separated by commas; the connections are spread over them")
 	f.StringVar(&cfg.manageURL, "manage", "http://127.0.0.1:8081", "base `URL` of the management listener")
 	f.StringVar(&keysFile, "keys-file", "", "`FILE` with auctionKey and managementKey, as gavel serve --keys-file writes it")
 	f.StringVar(&cfg.auctionKey, "auction-key", os.Getenv("GAVEL_BOOTSTRAP_AUCTION_KEY"), "auction `KEY`")
@@ -69,7 +71,7 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	f.IntVar(&cfg.workers, "workers", 16, "connections, each with one request in flight")
 	f.Uint64Var(&cfg.seed, "seed", 1, "seed of market and traffic")
 	f.StringVar(&slo, "slo", "", "`TARGETS` such as p99=5ms,max=1s; exit code 3 when missed")
-	f.IntVar(&pid, "pid", 0, "process `ID` of the node, to report its CPU time")
+	f.StringVar(&pids, "pid", "", "process `IDS` of the nodes, separated by commas, to report their CPU time")
 	f.BoolVar(&cfg.fill, "fill", true, "create the market of the seed on the node first; false when an earlier run did")
 	f.BoolVar(&cfg.check, "check", true, "compare the node's reports with what was acknowledged")
 	f.BoolVar(&cfg.json, "json", false, "print one JSON object instead of text")
@@ -93,18 +95,49 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	if f.NArg() != 1 {
 		return nil, fmt.Errorf("want one scenario: %s", strings.Join(scenarios.All, ", "))
 	}
-	cfg.scenario, cfg.auctionURLs, cfg.observed = f.Arg(0), []string{auctionURL}, []string{cfg.manageURL}
-	if pid > 0 {
-		cfg.pids = []int{pid}
+	file, err := scenarios.Find(f.Arg(0))
+	if err == nil {
+		err = setDefaults(f, file.Flags)
 	}
-	return cfg, errors.Join(
+	if err != nil {
+		return nil, err
+	}
+	cfg.name, cfg.scenario, cfg.observed = f.Arg(0), file.Traffic, []string{cfg.manageURL}
+	cfg.auctionURLs, err = readTargets(auctionURL)
+	return cfg, errors.Join(err, cfg.readPids(pids),
 		readPlan(&cfg.plan, rate, duration), readPlan(&cfg.changes, changes, duration), cfg.readShape(shape), cfg.readSLO(slo), cfg.wantKeys(keysFile), cfg.bounds(),
 	)
+}
+
+// setDefaults sets the flags of a scenario file that the command line has not set.
+func setDefaults(f *flag.FlagSet, values map[string]string) error {
+	given := map[string]bool{}
+	f.Visit(func(one *flag.Flag) { given[one.Name] = true })
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if given[name] {
+			continue
+		}
+		if err := f.Set(name, values[name]); err != nil {
+			return fmt.Errorf("scenario file: flag %q with value %q: %w", name, values[name], err)
+		}
+	}
+	return nil
 }
 
 func readPlan(p *driver.Plan, rate string, duration time.Duration) (err error) {
 	*p, err = driver.ParsePlan(rate, duration)
 	return err
+}
+
+func (c *config) readPids(text string) error {
+	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' }) {
+		pid, err := strconv.Atoi(field)
+		if err != nil || pid < 1 {
+			return fmt.Errorf("pid %q: want numbers above 0, separated by commas", text)
+		}
+		c.pids = append(c.pids, pid)
+	}
+	return nil
 }
 
 func (c *config) readSLO(text string) (err error) {
@@ -167,6 +200,5 @@ func (c *config) bounds() error {
 	case c.timeout <= 0:
 		return errors.New("timeout: want more than 0")
 	}
-	_, err := scenarios.New(c.scenario)
-	return err
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/scenarios"
 )
 
 // run calls the command against a fake node with a small market.
@@ -28,7 +30,7 @@ func run(t *testing.T, f *fake, args ...string) (code int, out outcome, errors s
 }
 
 func TestEveryScenarioAgreesWithTheReports(t *testing.T) {
-	for _, scenario := range []string{"auctions", "clicks", "mixed", "browse"} {
+	for _, scenario := range scenarios.All {
 		for _, rate := range []string{"0", "2000"} {
 			code, out, text := run(t, &fake{}, "--rate", rate, scenario)
 			if code != exitOK || len(out.Faults) > 0 || !out.Compared || out.Requests == 0 {
@@ -42,6 +44,14 @@ func TestEveryScenarioAgreesWithTheReports(t *testing.T) {
 			}
 			if out.Checked == 0 {
 				t.Errorf("%s: no answer was checked", scenario)
+			}
+			for _, p := range out.Pages {
+				if p.Requests == 0 || p.Winners == 0 {
+					t.Errorf("%s: %d winners in %d answers for %s", scenario, p.Winners, p.Requests, p.Page)
+				}
+			}
+			if want := map[string]int{"mixed": 1, "search": 1, "banners": 1, "travel": 1, "storefront": 4}[scenario]; len(out.Pages) != want {
+				t.Errorf("%s has %d kinds of pages, want %d", scenario, len(out.Pages), want)
 			}
 		}
 	}

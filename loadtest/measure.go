@@ -45,8 +45,9 @@ func (c *config) useFleet(f *driver.Fleet) {
 func (c *config) dialer() func() (scenarios.Poster, error) {
 	var last atomic.Uint64
 	return func() (scenarios.Poster, error) {
-		url := c.auctionURLs[last.Add(1)%uint64(len(c.auctionURLs))]
-		return driver.NewConn(url, c.auctionKey, c.timeout)
+		target := int(last.Add(1) % uint64(len(c.auctionURLs)))
+		conn, err := driver.NewConn(c.auctionURLs[target], c.auctionKey, c.timeout)
+		return targeted{conn, target}, err
 	}
 }
 
@@ -62,13 +63,18 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 		if _, err := operator.Fill(ctx, market, cfg.terms, run); err != nil {
 			return nil, err
 		}
+		if scenarios.NeedsAds(cfg.scenario) {
+			if err := operator.FillAds(ctx, market, cfg.terms, run); err != nil {
+				return nil, err
+			}
+		}
 	}
 	dial := cfg.dialer()
 	scenario, err := scenarios.New(cfg.scenario)
 	if err != nil {
 		return nil, err
 	}
-	say("preparing %s", cfg.scenario)
+	say("preparing %s", cfg.name)
 	env := &scenarios.Env{
 		Seed: cfg.seed, Run: run, Products: biddable(market), Auctions: cfg.auctions, IDs: cfg.ids, Slots: cfg.slots,
 		Events: cfg.events, Tokens: cfg.tokens, Dial: dial, Now: time.Now,
@@ -107,7 +113,7 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 func send(
 	ctx context.Context, cfg *config, scenario scenarios.Scenario, dial func() (scenarios.Poster, error), operator *shop.Client, progress io.Writer,
 ) (*outcome, error) {
-	result := &outcome{Scenario: cfg.scenario, Workers: cfg.workers, settings: cfg}
+	result := &outcome{Scenario: cfg.name, Workers: cfg.workers, settings: cfg}
 	r := &runner{plan: cfg.plan, scenario: scenario, dial: dial, timeline: newTimeline(cfg.plan.Duration())}
 	beside, err := r.startBeside(ctx, cfg, operator, progress)
 	if err != nil {
@@ -135,6 +141,7 @@ func send(
 	}
 	result.fill(start, total)
 	result.fillKinds(r.timeline)
+	result.fillTargets(cfg.auctionURLs, tallies)
 	result.observed = beside.watcher.samples
 	result.Faults = append(result.Faults, beside.faults()...)
 	return result, nil

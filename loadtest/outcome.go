@@ -36,6 +36,8 @@ type outcome struct {
 	Kinds        []kindLatency
 	BareRatio    float64 // The p99 of all requests divided by that of the bare server; 0 without one.
 	Intervals    []intervalLatency
+	Targets      []targetLatency `json:",omitempty"` // Of several listeners.
+	Pages        []pageWinners   `json:",omitempty"`
 
 	total    *tally
 	timeline *timeline
@@ -60,7 +62,8 @@ func (o *outcome) fill(start time.Time, t *tally) {
 	for _, p := range points {
 		o.Latency[p.name], o.Lag[p.name] = t.latency.Quantile(p.q), t.lag.Quantile(p.q)
 	}
-	o.Faults = append(o.Faults, t.wrong...)
+	o.Pages = t.pages
+	o.Faults = append(append(o.Faults, t.wrong...), t.withoutWinners()...)
 }
 
 // compare compares the reports with everything that was acknowledged, repeats included.
@@ -113,6 +116,12 @@ func (o *outcome) text() string {
 	}
 	for _, k := range o.Kinds {
 		line("  %-16s %d, p50 %v, p99 %v, longest %v", k.Kind, k.Requests, rounded(k.Latency["p50"]), rounded(k.Latency["p99"]), rounded(k.Latency["max"]))
+	}
+	for _, t := range o.Targets {
+		line("  %-16s %d, p50 %v, p99 %v, longest %v", t.URL, t.Requests, rounded(t.Latency["p50"]), rounded(t.Latency["p99"]), rounded(t.Latency["max"]))
+	}
+	for _, p := range o.Pages {
+		line("winners %-10s %d in %d answers", p.Page, p.Winners, p.Requests)
 	}
 	if o.BareRatio > 0 {
 		line("p99 / bare server  %.2f", o.BareRatio)

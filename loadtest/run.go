@@ -26,6 +26,8 @@ type tally struct {
 	checked  int64
 	wrong    []string
 	unknown  []scenarios.Request // Copies of event bodies that are repeated until they are acknowledged.
+	pages    []pageWinners
+	target   int // The listener of its connection.
 	finished time.Time
 	starved  bool // The worker ran out of tokens before the plan ended.
 }
@@ -58,7 +60,7 @@ func (r *runner) run(ctx context.Context, workers int) (start time.Time, all []*
 		beside.Go(func() { f(sending, start) })
 	}
 	for i := range workers {
-		all[i] = &tally{status: map[int]int64{}}
+		all[i] = &tally{status: map[int]int64{}, target: targetOf(connections[i])}
 		group.Go(func() { r.work(ctx, start, r.scenario.Worker(i), connections[i], all[i]) })
 	}
 	group.Wait()
@@ -88,6 +90,7 @@ func (r *runner) work(ctx context.Context, start time.Time, w scenarios.Worker, 
 		t.recordOutcome(&req, status, answer, err)
 		if err == nil && status/100 == 2 {
 			w.Answer(&req, answer)
+			t.countWinners(&req, answer)
 		}
 	}
 }
@@ -148,7 +151,7 @@ func (t *tally) acknowledge(req *scenarios.Request) {
 func (t *tally) check(req *scenarios.Request, answer []byte) {
 	t.checked++
 	var err error
-	if req.Path == scenarios.AuctionsPath {
+	if scenarios.IsAuction(req.Path) {
 		_, err = driver.CheckAuctions(req.Body, answer)
 	} else {
 		err = driver.CheckEvents(answer)
@@ -172,6 +175,9 @@ func (t *tally) add(o *tally) {
 	t.checked += o.checked
 	t.wrong = append(t.wrong, o.wrong...)
 	t.unknown = append(t.unknown, o.unknown...)
+	for _, n := range o.pages {
+		t.addWinners(n)
+	}
 	if o.finished.After(t.finished) {
 		t.finished = o.finished
 	}

@@ -23,7 +23,7 @@ const (
 var kindNames = [kinds]string{"auctions", "events", "management", "bare server"}
 
 func kindOf(path string) kind {
-	if path == scenarios.AuctionsPath {
+	if scenarios.IsAuction(path) {
 		return kindAuctions
 	}
 	return kindEvents

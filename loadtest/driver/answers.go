@@ -35,11 +35,17 @@ type Winner struct {
 	ID            string `json:"id"`
 	ResolvedBidID string `json:"resolvedBidId"`
 	CampaignID    string `json:"campaignId"`
+	Asset         []struct {
+		URL string `json:"url"`
+	} `json:"asset"` // Of a banner.
 }
 
-// CheckAuctions checks the answer to a body of listing auctions over products: one result per auction in order, ranks
-// without gaps, at most the requested winners, each an asked-for product that wins once, with a campaign and a URL-safe
-// token that no other winner has. It returns the winners of all auctions.
+// bannerType is the type of an auction whose winners are banners.
+const bannerType = "banners"
+
+// CheckAuctions checks the answer to a body of auctions: one result of its type per auction in order, ranks without gaps, at most the
+// requested winners, each with a campaign and a URL-safe token that no other winner has. A product wins once, and is one of those that were
+// asked for, if any were; a banner has a picture. It returns the winners of all auctions.
 func CheckAuctions(request, answer []byte) ([]Winner, error) {
 	var asked auctionRequest
 	if err := json.Unmarshal(request, &asked); err != nil {
@@ -55,19 +61,19 @@ func CheckAuctions(request, answer []byte) ([]Winner, error) {
 	var all []Winner
 	tokens := map[string]bool{}
 	for i, result := range got.Results {
-		if result.ResultType != "listings" || result.Error == nil || *result.Error || result.Winners == nil {
+		a := &asked.Auctions[i]
+		if result.ResultType != a.Type || result.Error == nil || *result.Error || result.Winners == nil {
 			return nil, fmt.Errorf("results[%d] has resultType %q, error %v, winners %v", i, result.ResultType, result.Error, result.Winners)
 		}
-		a := asked.Auctions[i]
 		if len(result.Winners) > min(a.Slots, 40) {
 			return nil, fmt.Errorf("results[%d] has %d winners for %d slots", i, len(result.Winners), a.Slots)
 		}
 		won := map[string]bool{}
 		for j, w := range result.Winners {
-			if err := w.check(j+1, a.Products.IDs); err != nil {
+			if err := w.check(j+1, a.Type, a.Products.IDs); err != nil {
 				return nil, fmt.Errorf("results[%d].winners[%d]: %w", i, j, err)
 			}
-			if won[w.ID] || tokens[w.ResolvedBidID] {
+			if won[w.ID] && a.Type != bannerType || tokens[w.ResolvedBidID] { // Several campaigns may have banners for one product.
 				return nil, fmt.Errorf("results[%d].winners[%d]: the product or the token appears twice", i, j)
 			}
 			won[w.ID], tokens[w.ResolvedBidID] = true, true
@@ -77,13 +83,19 @@ func CheckAuctions(request, answer []byte) ([]Winner, error) {
 	return all, nil
 }
 
-func (w Winner) check(rank int, asked []string) error {
+// bannerTargets are the types that a winner of a banner auction may have.
+var bannerTargets = []string{"product", "vendor", "brand", "url"}
+
+func (w *Winner) check(rank int, kind string, asked []string) error {
+	banner := kind == bannerType
 	switch {
 	case w.Rank != rank:
 		return fmt.Errorf("rank %d, want %d", w.Rank, rank)
-	case w.Type != "product":
+	case w.Type != "product" && !(banner && slices.Contains(bannerTargets, w.Type)):
 		return fmt.Errorf("type %q", w.Type)
-	case !slices.Contains(asked, w.ID):
+	case banner && (len(w.Asset) == 0 || w.Asset[0].URL == ""):
+		return fmt.Errorf("banner %q has no picture", w.ID)
+	case len(asked) > 0 && !slices.Contains(asked, w.ID):
 		return fmt.Errorf("product %q was not asked for", w.ID)
 	case w.CampaignID == "":
 		return fmt.Errorf("product %q won without a campaignId", w.ID)

@@ -44,11 +44,12 @@ func (r *run) audit(ctx context.Context, final *check.FinalState) check.Result {
 
 // audited is the part of the output of gavel check that is compared.
 type audited struct {
+	Groups    []struct{ Reversals int }
 	Campaigns []struct {
 		ID                                      string
 		Spent                                   shop.Micros `json:"spentMicros"`
 		Impressions, ChargedImpressions, Clicks int64
-		ChargedClicks                           int64
+		ChargedClicks, ChargedPurchases         int64
 	}
 	Wallets []struct {
 		Vendor  string
@@ -74,14 +75,18 @@ func compareAudit(text []byte, h *history.History, final *check.FinalState) (com
 		}
 		delete(campaigns, got.ID)
 		r := final.Reports[c]
-		want := fmt.Sprint(r.Spent[0]+r.Spent[1], r.Total, r.Charged)
-		if have := fmt.Sprint(got.Spent, []int64{got.Impressions, got.Clicks}, []int64{got.ChargedImpressions, got.ChargedClicks}); have != want {
+		want := fmt.Sprint(r.Billed(), r.Total[:history.Purchase], r.Charged)
+		have := fmt.Sprint(got.Spent, []int64{got.Impressions, got.Clicks}, []int64{got.ChargedImpressions, got.ChargedClicks, got.ChargedPurchases})
+		if have != want {
 			faults = append(faults, fmt.Sprintf("campaign %s: spent, events and charges are %s by the journal and %s by the report", c.Name, have, want))
 		}
 		compared++
 	}
 	for _, c := range campaigns {
 		faults = append(faults, fmt.Sprintf("campaign %s is not in the journal", c.Name))
+	}
+	if fault := compareReversals(&a, h); fault != "" {
+		faults = append(faults, fault)
 	}
 	balances := map[string]shop.Micros{}
 	for _, w := range a.Wallets {
@@ -94,4 +99,24 @@ func compareAudit(text []byte, h *history.History, final *check.FinalState) (com
 		compared++
 	}
 	return compared, faults
+}
+
+// compareReversals compares how many reversals the journal has with how many were answered. It returns what differs.
+func compareReversals(a *audited, h *history.History) string {
+	least, most, got := 0, 0, 0
+	for _, x := range h.Reversed {
+		switch {
+		case x.Outcome == history.OK:
+			least, most = least+1, most+1
+		case x.Outcome == history.Unknown || x.Doubtful:
+			most++
+		}
+	}
+	for _, g := range a.Groups {
+		got += g.Reversals
+	}
+	if got < least || got > most {
+		return fmt.Sprintf("%d reversals by the journal, %d to %d by their answers", got, least, most)
+	}
+	return ""
 }

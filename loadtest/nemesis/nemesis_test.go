@@ -192,10 +192,14 @@ func TestAuditIsComparedWithTheReport(t *testing.T) {
 	h := history.New()
 	h.Vendors = []*history.Vendor{vendor}
 	final := &check.FinalState{
-		Reports:  map[*history.Campaign]history.ReportRead{c: {Total: [2]int64{5, 3}, Charged: [2]int64{0, 2}, Spent: [2]shop.Micros{0, 70}}},
+		Reports: map[*history.Campaign]history.ReportRead{c: {Numbers: history.Numbers{
+			Total: [3]int64{5, 3, 9}, Charged: [3]int64{0, 2, 4}, Spent: [3]shop.Micros{0, 30, 40},
+		}}},
 		Balances: map[*history.Vendor]shop.Micros{vendor: 30},
 	}
-	const honest = `{"campaigns":[{"id":"c","spentMicros":70,"impressions":5,"clicks":3,"chargedClicks":2}],
+	h.Reversed = []history.Reversal{{Outcome: history.OK}, {Outcome: history.Refused}, {Outcome: history.Refused, Doubtful: true}}
+	const honest = `{"groups":[{"reversals":1},{"reversals":0}],
+		"campaigns":[{"id":"c","spentMicros":70,"impressions":5,"clicks":3,"chargedClicks":2,"chargedPurchases":4}],
 		"wallets":[{"vendor":"v","balanceMicros":10},{"vendor":"v","balanceMicros":20}]}`
 	if compared, faults := compareAudit([]byte(honest), h, final); compared != 2 || faults != nil {
 		t.Errorf("%d compared, %q", compared, faults)
@@ -204,6 +208,9 @@ func TestAuditIsComparedWithTheReport(t *testing.T) {
 		{"70", "71"},
 		{`"impressions":5`, `"impressions":4`},
 		{`"chargedClicks":2`, `"chargedClicks":3`},
+		{`"chargedPurchases":4`, `"chargedPurchases":5`},
+		{`"reversals":1`, `"reversals":0`},
+		{`"reversals":0`, `"reversals":2`},
 		{"20", "19"},
 		{`"id":"c"`, `"id":"d"`},
 		{`"vendor":"v"`, `"vendor":"w"`},

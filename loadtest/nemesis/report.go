@@ -66,7 +66,8 @@ func (r *run) evaluate(final *check.FinalState) *report {
 	rep.Checks = append(rep.Checks, check.Writable(h, r.o.nodes, bounds())...)
 	if final != nil {
 		rep.Checks = append(rep.Checks, check.Events(h, final), check.Charges(h, final), check.Balances(h, final),
-			check.Overdelivery(h, final, r.o.staleness, r.o.slack))
+			check.Overdelivery(h, final, r.o.staleness, r.o.slack), check.Sales(h, final), check.PurchaseCharges(h, final),
+			check.Reversals(h), check.Sums(h, final))
 		rep.countCharges(h, final)
 	}
 	if r.audits != nil {
@@ -103,13 +104,15 @@ func (rep *report) countCharges(h *history.History, final *check.FinalState) {
 	reported := map[*history.Token]bool{}
 	for _, b := range h.Bodies {
 		for _, e := range b.Events {
-			if e.Token != nil && e.Array == e.Token.Campaign.Charge {
+			if e.Pays() {
 				reported[e.Token] = true
 			}
 		}
 	}
 	for _, r := range final.Reports {
-		rep.Charged += r.Charged[0] + r.Charged[1]
+		for _, n := range r.Charged {
+			rep.Charged += n
+		}
 	}
 	rep.Uncharged = int64(len(reported)) - rep.Charged
 }
@@ -131,6 +134,11 @@ func operations(h *history.History) map[string]map[string]int {
 		count("event bodies", outcome, 1)
 		count("event attempts", history.Unknown, b.Unknown)
 		count("event attempts", history.OK, b.Attempts-b.Unknown)
+		for _, e := range b.Events {
+			if e.Array == history.Purchase {
+				count(map[bool]string{false: "purchases", true: "returns"}[e.ReturnOf != nil], outcome, 1)
+			}
+		}
 	}
 	for _, c := range h.Changes {
 		count("budget changes", c.Outcome, 1)
@@ -141,6 +149,9 @@ func operations(h *history.History) map[string]map[string]int {
 			kind = "burns"
 		}
 		count(kind, p.Outcome, 1)
+	}
+	for _, x := range h.Reversed {
+		count("reversals", x.Outcome, 1)
 	}
 	for _, a := range h.Auctions {
 		outcome := history.OK

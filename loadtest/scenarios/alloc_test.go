@@ -8,7 +8,7 @@ import "testing"
 func TestNextDoesNotAllocate(t *testing.T) {
 	env := environment()
 	env.Tokens = 20_000
-	for _, name := range []string{"auctions", "clicks", "mixed", "browse"} {
+	for _, name := range All {
 		s, err := New(name)
 		if err != nil {
 			t.Fatal(err)

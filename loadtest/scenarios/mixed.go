@@ -15,27 +15,28 @@ const auctionsPerReport = 4
 // part in a short run.
 const clickShare = 0.10
 
-// mixed is the back end of a storefront: it sends auctions of the requested shape, and after every auctionsPerReport of them one body of
-// events with the impressions of their winners and some clicks.
+// mixed is the back end of a storefront: it sends the auctions of pages, and after every auctionsPerReport of them one body of events with
+// the impressions of their winners and some clicks.
 type mixed struct {
+	shares []share
 	env    *Env
-	bodies *bodies
+	pages  *pages
 }
 
 func (s *mixed) Prepare(_ context.Context, env *Env) (err error) {
 	s.env = env
-	s.bodies, err = prepareBodies(env)
+	s.pages, err = preparePages(env, s.shares)
 	return err
 }
 
 func (s *mixed) Worker(i int) Worker {
 	return &mixedWorker{
-		bodies: s.bodies, perBody: s.env.Events, writer: newWriter(s.env, i), r: traffic.New(s.env.Seed, 10_000+uint64(i)),
+		pages: s.pages, perBody: s.env.Events, writer: newWriter(s.env, i), r: traffic.New(s.env.Seed, 10_000+uint64(i)),
 	}
 }
 
 type mixedWorker struct {
-	bodies  *bodies
+	pages   *pages
 	perBody int
 	writer  *writer
 	r       *rand.Rand
@@ -47,7 +48,7 @@ type mixedWorker struct {
 func (w *mixedWorker) Next(r *Request) bool {
 	if w.since < auctionsPerReport || len(w.ends) == 0 {
 		w.since++
-		*r = Request{Path: AuctionsPath, Body: w.bodies.take()}
+		w.pages.take(r)
 		return true
 	}
 	w.since = 0
@@ -76,7 +77,7 @@ func (w *mixedWorker) report(r *Request) {
 
 // Answer keeps winners up to the size of a report, as a storefront shows no more than its page has room for.
 func (w *mixedWorker) Answer(r *Request, answer []byte) {
-	if r.Path != AuctionsPath {
+	if !IsAuction(r.Path) {
 		return
 	}
 	eachToken(answer, func(token []byte) {

@@ -6,6 +6,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -21,6 +22,7 @@ const (
 // Request is one request of a worker; Next fills it. OWNERSHIP: Body belongs to the worker and is valid until its next Next.
 type Request struct {
 	Path string
+	Page string // The kind of page whose ads it asks for; empty: its winners are not counted.
 	Body []byte
 	// How many events a 200 to the request acknowledges.
 	Impressions, Clicks, Others int
@@ -62,8 +64,21 @@ type Env struct {
 	Now      func() time.Time
 }
 
+// IsAuction reports whether requests to a path are answered with winners.
+func IsAuction(path string) bool { return strings.HasPrefix(path, AuctionsPath) }
+
+// CountWinners counts the winners in an answer to a request for auctions.
+func CountWinners(answer []byte) int { return bytes.Count(answer, tokenMember) }
+
 // All names the scenarios.
-var All = []string{"auctions", "clicks", "mixed", "browse"}
+var All = []string{"auctions", "clicks", "mixed", "browse", SearchPage, BannerPage, TravelPage, "storefront"}
+
+// NeedsAds reports whether a scenario has pages other than listings, whose ads shop.Client.FillAds adds to a market.
+func NeedsAds(name string) bool {
+	s, err := New(name)
+	m, is := s.(*mixed)
+	return err == nil && is && (len(m.shares) > 1 || m.shares[0].page != ListingPage)
+}
 
 // New returns a scenario by name. Its error says that there is none of that name.
 func New(name string) (Scenario, error) {
@@ -73,7 +88,11 @@ func New(name string) (Scenario, error) {
 	case "clicks":
 		return &clicks{}, nil
 	case "mixed":
-		return &mixed{}, nil
+		return &mixed{shares: []share{{ListingPage, 1}}}, nil
+	case SearchPage, BannerPage, TravelPage:
+		return &mixed{shares: []share{{name, 1}}}, nil
+	case "storefront":
+		return &mixed{shares: storefrontPages}, nil
 	case "browse":
 		return &browse{}, nil
 	}

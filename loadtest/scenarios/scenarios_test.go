@@ -67,7 +67,7 @@ func drive(t *testing.T, name string, n int) (auctions int, bodies []eventBody) 
 			if !w.Next(&r) {
 				break
 			}
-			if r.Path == AuctionsPath {
+			if IsAuction(r.Path) {
 				auctions++
 				_, answer, err := node.Post(r.Path, r.Body)
 				if err != nil {
@@ -96,7 +96,7 @@ func drive(t *testing.T, name string, n int) (auctions int, bodies []eventBody) 
 // In every scenario event ids are never used twice, no token is clicked twice or shown twice, and every clicked or
 // shown token came from an auction.
 func TestEventsAreUniqueAndClicksHaveTheirOwnToken(t *testing.T) {
-	for _, name := range []string{"clicks", "mixed", "browse"} {
+	for _, name := range All[1:] { // All but auctions, which report no events.
 		auctions, bodies := drive(t, name, 400)
 		ids, clicked, shown := map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for _, b := range bodies {
@@ -118,6 +118,46 @@ func TestEventsAreUniqueAndClicksHaveTheirOwnToken(t *testing.T) {
 		if len(clicked) == 0 || (name != "clicks") != (len(shown) > 0) || (name != "clicks") != (auctions > 0) {
 			t.Errorf("%s: %d auctions, %d shown, %d clicked", name, auctions, len(shown), len(clicked))
 		}
+	}
+}
+
+// The pages of a storefront have the shares that were asked for, and go where pages of their kind go.
+func TestPagesHaveTheirShares(t *testing.T) {
+	p, err := preparePages(environment(), storefrontPages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, different := map[string]int{}, map[string]bool{}
+	for range len(p.all) {
+		var r Request
+		p.take(&r)
+		seen[r.Page]++
+		different[string(r.Body)] = true
+		if (r.Path == TravelPath) != (r.Page == TravelPage) || !IsAuction(r.Path) || !json.Valid(r.Body) {
+			t.Fatalf("%s goes to %s: %s", r.Page, r.Path, r.Body)
+		}
+	}
+	for _, s := range storefrontPages {
+		want := len(p.all) * s.weight / 100
+		if n := seen[s.page]; n < want*4/5 || n > want*6/5 {
+			t.Errorf("%d of %d pages are %s, want about %d", n, len(p.all), s.page, want)
+		}
+	}
+	if len(seen) != len(storefrontPages) || len(different) < len(p.all)/3 {
+		t.Errorf("%d kinds, %d different bodies of %d", len(seen), len(different), len(p.all))
+	}
+}
+
+// Only pages other than listings need ads that a market of products does not have.
+func TestWhichScenariosNeedAds(t *testing.T) {
+	var needing []string
+	for _, name := range All {
+		if NeedsAds(name) {
+			needing = append(needing, name)
+		}
+	}
+	if want := []string{"search", "banners", "travel", "storefront"}; !slices.Equal(needing, want) || NeedsAds("none") {
+		t.Errorf("%q, want %q", needing, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,10 +10,11 @@ import (
 	"strconv"
 )
 
-// NewCampaign is a listing campaign to be created. Amounts are whole minor units.
+// NewCampaign is a campaign to be created. Amounts are whole minor units.
 type NewCampaign struct {
 	Vendor      string
 	Name        string
+	AdFormat    string // listing or banner; empty: listing.
 	ChargeType  string // CPC or CPM.
 	PriceRule   string // first or second.
 	BudgetMinor int64  // The budget for the life of the campaign; 0: only the wallet limits it.
@@ -23,6 +25,22 @@ type NewCampaign struct {
 type NewBid struct {
 	Product     string
 	AmountMinor int64
+	Keywords    []string // It competes in searches that have all of these words; empty: in auctions over its product.
+	Slot        string   // The slot of a banner; empty: it is no banner.
+}
+
+// body is the bid as a request has it.
+func (b *NewBid) body() map[string]any {
+	type object = map[string]any
+	all := object{"target": object{"type": "product", "id": b.Product}, "amount": b.AmountMinor}
+	if len(b.Keywords) > 0 {
+		all["triggers"] = []object{{"type": "keyword", "value": object{"words": b.Keywords, "matchType": "broad"}}}
+	}
+	if b.Slot != "" {
+		picture := object{"url": "https://images.example/" + b.Product + ".png"}
+		all["formatProperties"] = object{"adFormat": "banner", "slotId": b.Slot, "bannerAssets": []object{picture}}
+	}
+	return all
 }
 
 // Campaign is a campaign as the management API returns it. Budget amounts are minor units.
@@ -43,23 +61,15 @@ const campaigns = "/campaign-service/campaigns"
 
 // CreateCampaign creates a campaign with its first bids. The idempotency key makes a repeat safe.
 func (c *Client) CreateCampaign(ctx context.Context, n NewCampaign, idempotency string) (Campaign, error) {
-	type target struct {
-		Type string `json:"type"`
-		ID   string `json:"id"`
-	}
-	type bid struct {
-		Target target `json:"target"`
-		Amount int64  `json:"amount"`
-	}
 	body := map[string]any{
-		"name": n.Name, "campaignType": "manual", "adFormat": "listing", "chargeType": n.ChargeType, "priceRule": n.PriceRule,
+		"name": n.Name, "campaignType": "manual", "adFormat": cmp.Or(n.AdFormat, "listing"), "chargeType": n.ChargeType, "priceRule": n.PriceRule,
 	}
 	if n.BudgetMinor > 0 {
 		body["budget"] = map[string]any{"amount": n.BudgetMinor, "type": "total"}
 	}
-	var bids []bid
-	for _, b := range n.Bids {
-		bids = append(bids, bid{target{"product", b.Product}, b.AmountMinor})
+	var bids []map[string]any
+	for i := range n.Bids {
+		bids = append(bids, n.Bids[i].body())
 	}
 	body["bids"] = bids
 	var created Campaign

@@ -26,6 +26,8 @@ type Product struct {
 	Vendors    []string    `json:"vendors"`
 	Categories []string    `json:"categories"`
 	Price      json.Number `json:"price,omitempty"`
+	// Metadata says what the product is, such as a hotel and the site that sells it.
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // perUpsert is how many items one catalog PUT may have.

@@ -44,7 +44,7 @@ func (v *Result) AddViolation(format string, a ...any) {
 }
 
 // charge is the charge of one token. It happens at most once, after the first body with the token was sent (call) and, when one was
-// acknowledged, before the first acknowledgement (finish).
+// acknowledged, before the first acknowledgement (finish). That of a purchase happens at any time after its call.
 type charge struct {
 	token        *history.Token
 	call, finish history.Instant
@@ -56,7 +56,7 @@ func charges(h *history.History) map[*history.Campaign][]*charge {
 	all := map[*history.Campaign][]*charge{}
 	for _, b := range h.Bodies {
 		for _, e := range b.Events {
-			if e.Token == nil || e.Array != e.Token.Campaign.Charge {
+			if !e.Pays() {
 				continue
 			}
 			c := byToken[e.Token]
@@ -65,7 +65,10 @@ func charges(h *history.History) map[*history.Campaign][]*charge {
 				byToken[e.Token] = c
 				all[e.Token.Campaign] = append(all[e.Token.Campaign], c)
 			}
-			c.call, c.finish = min(c.call, b.Sent), min(c.finish, b.Acked)
+			c.call = min(c.call, b.Sent)
+			if e.Array != history.Purchase {
+				c.finish = min(c.finish, b.Acked)
+			}
 		}
 	}
 	return all
@@ -76,6 +79,7 @@ type FinalState struct {
 	Reports  map[*history.Campaign]history.ReportRead
 	Budgets  map[*history.Campaign]history.BudgetRead
 	Balances map[*history.Vendor]shop.Micros
+	Other    OtherReports
 	Lost     []string // Descriptions of acknowledged events that the node did not know when they were sent again.
 	Resent   int      // How many acknowledged events were sent again.
 }
@@ -147,6 +151,9 @@ func Charges(h *history.History, final *FinalState) Result {
 	v := Result{Check: "each token charged at most once, at its price"}
 	of, ample := charges(h), ampleCampaigns(h)
 	for _, c := range h.Campaigns() {
+		if c.Charge == history.Purchase {
+			continue // PurchaseCharges checks it.
+		}
 		r := final.Reports[c]
 		tokens, certain := int64(len(of[c])), int64(0)
 		for _, ch := range of[c] {
@@ -156,19 +163,29 @@ func Charges(h *history.History, final *FinalState) Result {
 		}
 		v.Checked += len(of[c])
 		charged, spent := r.Charged[c.Charge], r.Spent[c.Charge]
-		other := 1 - c.Charge
+		free := chargedForFree(c, &r.Numbers)
 		switch {
 		case charged > tokens:
 			v.AddViolation("campaign %s: DOUBLE CHARGE: %d charged, %d tokens reported", c.Name, charged, tokens)
 		case spent > shop.Micros(charged)*c.Price:
 			v.AddViolation("campaign %s: %v billed for %d charges at %v", c.Name, spent, charged, c.Price)
-		case r.Charged[other] != 0 || r.Spent[other] != 0:
-			v.AddViolation("campaign %s: %d %s charged, which are free", c.Name, r.Charged[other], history.Names[other])
+		case free != "":
+			v.AddViolation("campaign %s: %s charged, which are free", c.Name, free)
 		case ample[c] && (charged < certain || spent != shop.Micros(charged)*c.Price):
 			v.AddViolation("campaign %s: %d charged for %v at %v, though %d tokens were acknowledged and no money was short", c.Name, charged, spent, c.Price, certain)
 		}
 	}
 	return v
+}
+
+// chargedForFree names the array whose events were charged though the campaign does not pay for them; empty when there is none.
+func chargedForFree(c *history.Campaign, n *history.Numbers) string {
+	for array := range history.Charges {
+		if array != c.Charge && (n.Charged[array] != 0 || n.Spent[array] != 0) {
+			return history.Names[array]
+		}
+	}
+	return ""
 }
 
 // ampleCampaigns returns the campaigns whose charges neither the budget nor the wallet can have reduced: all events of the run together
@@ -208,7 +225,7 @@ func Balances(h *history.History, final *FinalState) Result {
 		}
 		for _, c := range vendor.Campaigns {
 			r := final.Reports[c]
-			spent := r.Spent[0] + r.Spent[1]
+			spent := r.Billed()
 			least, most = least-spent, most-spent
 			v.Checked++
 			if b, read := final.Budgets[c]; read && !c.Daily && b.Used != spent {

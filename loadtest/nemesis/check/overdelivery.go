@@ -45,7 +45,7 @@ func compareOverdelivery(c *history.Campaign, all []*charge, r history.ReportRea
 			least += c.Price
 		}
 	}
-	spent := r.Spent[0] + r.Spent[1]
+	spent := r.Billed()
 	if got := spent + r.Overdelivered; r.Overdelivered < 0 || got < least || got > most {
 		v.AddViolation("campaign %s: %v spent and %v delivered for nothing, but %v to %v were delivered", c.Name, spent, r.Overdelivered, least, most)
 	}

@@ -89,12 +89,13 @@ func reportRead(t *tally, r history.ReportRead, v *Result) {
 	c := r.Campaign
 	_, most := t.within(r.Invoke, r.Return)
 	charged, spent := r.Charged[c.Charge], r.Spent[c.Charge]
+	bought := c.Charge == history.Purchase // Charges may have been reversed, and items may have come back.
 	switch {
 	case charged > int64(most):
 		v.AddViolation("campaign %s at %v: DOUBLE CHARGE: %d charged, though only %d tokens had been reported", c.Name, r.Return, charged, most)
-	case spent > shop.Micros(charged)*c.Price, t.ample && spent != shop.Micros(charged)*c.Price:
+	case spent > shop.Micros(charged)*c.Price, t.ample && !bought && spent != shop.Micros(charged)*c.Price:
 		v.AddViolation("campaign %s at %v: %d charged for %v at %v", c.Name, r.Return, charged, spent, c.Price)
-	case charged > r.Total[c.Charge]:
+	case charged > r.Total[c.Charge] && !bought:
 		v.AddViolation("campaign %s at %v: %d charged of %d events", c.Name, r.Return, charged, r.Total[c.Charge])
 	}
 }

@@ -1,5 +1,5 @@
-// Package clients is all clients of a cluster under test: storefronts that run auctions and report events, sometimes twice or late; an
-// operator who moves money and reads reports, budgets and balances; probes that ask every node all the time whether it serves.
+// Package clients is all clients of a cluster under test: storefronts that run auctions and report events, purchases and returns, sometimes
+// twice or late; an operator who moves money, gives charges back and reads reports, budgets and balances; probes that ask every node all the time whether it serves.
 //
 // They know addresses, keys and the interface, and record what they do and see in a history. A client never guesses an outcome: a 2xx
 // happened, a 4xx did not, everything else is unknown and is repeated with the same ids on any node.
@@ -55,6 +55,7 @@ type Clients struct {
 	unresolved chan *unresolvedBody
 	pending    atomic.Int64 // How many bodies are of unknown outcome.
 	exchange   tokenExchange
+	bought     purchaseLog
 }
 
 // New returns clients that send nothing yet. SetUp has to be called before Run.
@@ -87,6 +88,7 @@ func (c *Clients) Run(ctx context.Context) {
 	group.Go(func() { c.probeWrites(ctx) })
 	group.Go(func() { c.changeBudgets(ctx) })
 	group.Go(func() { c.movePayments(ctx) })
+	group.Go(func() { c.reverse(ctx) })
 	for i := range readers {
 		group.Go(func() { c.read(ctx, c.random(2_000+uint64(i))) })
 	}

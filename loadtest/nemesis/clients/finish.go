@@ -18,6 +18,10 @@ import (
 // not answer as it should, or that the context ended. REQUIRES: Run has returned and all nodes are ready.
 func (c *Clients) Finish(ctx context.Context) (*check.FinalState, error) {
 	c.resolve(ctx)
+	if err := c.awaitCredits(ctx); err != nil {
+		return nil, err
+	}
+	c.reverseLast(ctx)
 	final := &check.FinalState{
 		Reports: map[*history.Campaign]history.ReportRead{}, Budgets: map[*history.Campaign]history.BudgetRead{},
 		Balances: map[*history.Vendor]shop.Micros{},
@@ -47,7 +51,7 @@ func retryUntilDone(ctx context.Context, do func() error) error {
 	}
 }
 
-// readFinalState reads the report and the budget of each campaign, and the balance of each vendor, from all nodes in turn.
+// readFinalState reads all reports, the budget of each campaign, and the balance of each vendor, from all nodes in turn.
 func (c *Clients) readFinalState(ctx context.Context, final *check.FinalState) error {
 	accepted := time.Now()
 	for i, campaign := range c.h.Campaigns() {
@@ -81,7 +85,9 @@ func (c *Clients) readFinalState(ctx context.Context, final *check.FinalState) e
 			return err
 		}
 	}
-	return nil
+	var err error
+	final.Other, err = c.readOtherReports(ctx, accepted)
+	return err
 }
 
 // usedUpWait is the time from a budget that is used up to the auctions that the campaign must not win: more than the age of

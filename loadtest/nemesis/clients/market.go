@@ -27,7 +27,7 @@ type market struct {
 const perCampaign = 4
 
 // vendors returns the vendors and campaigns of the market: some with money that lasts, some with budgets that run out, two campaigns with
-// one wallet that runs out, one campaign with a daily budget.
+// one wallet that runs out, one campaign with a daily budget, one that pays for purchases.
 func vendors() []*history.Vendor {
 	cpc := func(name string, price, budget int64) *history.Campaign {
 		return &history.Campaign{Name: name, Price: minor(price), Charge: history.Click, Budget: minor(budget)}
@@ -35,12 +35,14 @@ func vendors() []*history.Vendor {
 	cpm := func(name string, price, budget int64) *history.Campaign {
 		return &history.Campaign{Name: name, Price: minor(price), Charge: history.Impression, Budget: minor(budget)}
 	}
+	bought := &history.Campaign{Name: "bought", Price: minor(212), Charge: history.Purchase, Budget: minor(ampleBudget)}
 	daily := cpc("daily", 23, 6_000)
 	daily.Daily = true
 	all := []*history.Vendor{
 		{ID: "rich", Deposit: minor(4 * ampleBudget), Ample: true, Campaigns: []*history.Campaign{cpc("dear", 31, ampleBudget), cpm("views", 3, ampleBudget)}},
 		{ID: "steady", Deposit: minor(4 * ampleBudget), Ample: true, Campaigns: []*history.Campaign{cpc("cheap", 11, ampleBudget), daily}},
 		{ID: "tight", Deposit: minor(4 * ampleBudget), Ample: true, Campaigns: []*history.Campaign{cpc("hundred", 100, 2_550), cpm("seven", 7, 4_000)}},
+		{ID: "sold", Deposit: minor(4 * ampleBudget), Ample: true, Campaigns: []*history.Campaign{bought}},
 		{ID: "narrow", Deposit: minor(4 * ampleBudget), Ample: true, Campaigns: []*history.Campaign{cpc("thirty-seven", 37, 1_000)}},
 		{ID: "poor", Deposit: minor(9_999), Campaigns: []*history.Campaign{cpc("left", 50, ampleBudget), cpc("right", 50, ampleBudget)}},
 	}
@@ -102,6 +104,9 @@ func (c *Clients) SetUp(ctx context.Context) error {
 			}
 		}
 	}
+	if err := c.awaitReturns(ctx); err != nil {
+		return err
+	}
 	return c.awaitOffered(ctx)
 }
 
@@ -115,8 +120,11 @@ func major(m shop.Micros) json.Number {
 func (c *Clients) create(ctx context.Context, campaign *history.Campaign) error {
 	type item = map[string]any
 	charge, amount, period := "CPC", int64(campaign.Price/shop.MinorUnit), "total"
-	if campaign.Charge == history.Impression {
+	switch campaign.Charge {
+	case history.Impression:
 		charge, amount = "CPM", amount*1_000
+	case history.Purchase:
+		charge = "CPA"
 	}
 	if campaign.Daily {
 		period = "daily"

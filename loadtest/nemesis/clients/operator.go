@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
@@ -88,28 +87,10 @@ type report struct {
 	through time.Time
 }
 
-func (c *Clients) readReport(node int, campaign *history.Campaign) (report, error) {
-	const date, day = "2006-01-02", 24 * time.Hour
-	query := url.Values{"start_date": {time.Now().Add(-day).UTC().Format(date)}, "end_date": {time.Now().Add(day).UTC().Format(date)}}
-	r := report{ReportRead: history.ReportRead{Campaign: campaign, Node: node, Invoke: c.h.Now()}}
-	var got struct {
-		Impressions, Clicks shop.Interactions
-		Overdelivery        struct{ AmountDecimal string }
-		CompleteThrough     time.Time
-	}
-	if err := c.get(node, "/reporting-service/campaigns/"+campaign.ID+"?"+query.Encode(), &got); err != nil {
-		return r, err
-	}
-	r.Return, r.through = c.h.Now(), got.CompleteThrough
-	for i, of := range []shop.Interactions{got.Impressions, got.Clicks} {
-		spent, err := of.Spent()
-		if err != nil {
-			return r, err
-		}
-		r.Total[i], r.Charged[i], r.Spent[i] = of.Total, of.Charged, spent
-	}
-	var err error
-	r.Overdelivered, err = shop.ParseMinor(got.Overdelivery.AmountDecimal)
+func (c *Clients) readReport(node int, campaign *history.Campaign) (r report, err error) {
+	r = report{ReportRead: history.ReportRead{Campaign: campaign, Node: node, Invoke: c.h.Now()}}
+	r.Numbers, r.through, err = c.readNumbers(node, "/campaigns/"+campaign.ID)
+	r.Return = c.h.Now()
 	return r, err
 }
 

@@ -20,8 +20,10 @@ type storefront struct {
 	number int
 	r      *rand.Rand
 	made   [history.Arrays]int // How many events it has made, by array.
+	users  int                 // How many shoppers it has had.
 	fresh  []*history.Token    // Tokens of its last auctions that are not reported yet.
 	sent   []*history.Event    // Events of its last bodies, some of which are repeated.
+	recent []*history.Body     // Its last bodies, whose shoppers may buy what they saw.
 }
 
 func (c *Clients) newStorefront(number int) *storefront {
@@ -69,7 +71,10 @@ func (s *storefront) fetch() {
 			s.h.Finding(fmt.Sprintf("an auction was won by the unknown campaign %q", w.CampaignID))
 			continue
 		}
-		t := &history.Token{Text: w.ResolvedBidID, Campaign: campaign, Invoke: invoke, Return: finish}
+		s.users++
+		t := &history.Token{
+			Text: w.ResolvedBidID, Campaign: campaign, Product: w.ID, User: fmt.Sprintf("s%d-user-%d", s.number, s.users), Invoke: invoke, Return: finish,
+		}
 		if s.r.IntN(8) == 0 {
 			s.exchange.put(s.r, t) // Another storefront reports it later, perhaps when the budget has run out.
 		} else {
@@ -91,7 +96,7 @@ func auctionBody(lists ...[]string) []byte {
 	return text
 }
 
-type winner struct{ ResolvedBidID, CampaignID string }
+type winner struct{ ID, ResolvedBidID, CampaignID string }
 
 // auction runs the auctions of a body and returns all their winners.
 func (c *Clients) auction(with *http.Client, node int, body []byte) ([]winner, answer) {
@@ -114,7 +119,7 @@ func (c *Clients) auction(with *http.Client, node int, body []byte) ([]winner, a
 const eventsMax = 50
 
 // compose makes a body of 1 to 50 events: mostly an impression and a click on a new token; sometimes an event that was reported before,
-// one event twice, a second click on a token under another id, a token of another storefront, a purchase or a page view.
+// one event twice, a second click on a token under another id, a token of another storefront, a purchase, a return or a page view.
 func (s *storefront) compose() *history.Body {
 	want := 1 + s.r.IntN(6)
 	if s.r.IntN(4) == 0 {
@@ -125,9 +130,13 @@ func (s *storefront) compose() *history.Body {
 		b.Events = append(b.Events, s.nextEvents()...)
 	}
 	b.Events = b.Events[:min(len(b.Events), eventsMax)] // No array gets more than it may hold.
+	s.bought.add(b)
 	s.sent = append(s.sent, b.Events...)
 	if len(s.sent) > 200 {
 		s.sent = append([]*history.Event(nil), s.sent[100:]...)
+	}
+	if s.recent = append(s.recent, b); len(s.recent) > 60 {
+		s.recent = append([]*history.Body(nil), s.recent[30:]...)
 	}
 	return b
 }
@@ -139,10 +148,14 @@ func (s *storefront) nextEvents() []*history.Event {
 	case p == 0 && len(s.sent) > 0:
 		return []*history.Event{s.sent[s.r.IntN(len(s.sent))]}
 	case p == 1:
-		return []*history.Event{s.event(history.Purchase, nil)}
+		return []*history.Event{s.purchase()}
 	case p == 2:
 		return []*history.Event{s.event(history.PageView, nil)}
-	case p < 5:
+	case p == 3:
+		if e := s.acknowledgedPurchase(s.r); e != nil {
+			return []*history.Event{s.returnOf(e)}
+		}
+	case p < 6:
 		if t := s.exchange.swap(s.r, s.fresh[0]); t != nil {
 			return []*history.Event{s.event(history.Click, t), s.event(history.Impression, t)}
 		}
@@ -168,6 +181,45 @@ func (s *storefront) event(array history.Array, token *history.Token) *history.E
 	return &history.Event{Array: array, ID: fmt.Sprintf("s%d-%d", s.number, s.made[array]), Token: token, Occurred: now()}
 }
 
+// purchase makes a purchase of one product: mostly by a shopper who was shown it, so that it has to be credited to the ad; sometimes by one
+// who was not.
+func (s *storefront) purchase() *history.Event {
+	e := s.event(history.Purchase, s.seenToken())
+	e.Product, e.Pieces = s.market.products[s.r.IntN(len(s.market.products))], 1+s.r.Int64N(3)
+	if e.Token != nil {
+		e.Product = e.Token.Product
+	}
+	return e
+}
+
+// seenToken draws a token of which an impression or click was acknowledged: of several the first whose campaign pays for purchases. It
+// returns nil when it finds none, and sometimes.
+func (s *storefront) seenToken() (seen *history.Token) {
+	if len(s.recent) == 0 || s.r.IntN(5) == 0 {
+		return nil
+	}
+	s.h.With(func(*history.History) {
+		for range 8 {
+			b := s.recent[s.r.IntN(len(s.recent))]
+			e := b.Events[s.r.IntN(len(b.Events))]
+			if b.Acked == history.Never || e.Token == nil || e.Array == history.Purchase {
+				continue
+			}
+			if seen = e.Token; seen.Campaign.Charge == history.Purchase {
+				return
+			}
+		}
+	})
+	return seen
+}
+
+// returnOf makes a return of some pieces of a purchase. It may be another return of the same purchase, and more than is left of it.
+func (s *storefront) returnOf(purchase *history.Event) *history.Event {
+	e := s.event(history.Purchase, purchase.Token)
+	e.Product, e.Pieces, e.ReturnOf = purchase.Product, 1+s.r.Int64N(purchase.Pieces+1), purchase
+	return e
+}
+
 func now() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // text is the JSON of a body.
@@ -177,13 +229,17 @@ func text(b *history.Body) []byte {
 		var member string
 		switch e.Array {
 		case history.Purchase:
-			member = `"items":[{"productId":"dear-0","quantity":2,"unitPrice":9.99}]`
+			member = purchaseText(e)
 		case history.PageView:
 			member = `"page":{"type":"home"}`
 		default:
 			member = fmt.Sprintf(`"resolvedBidId":%q`, e.Token.Text)
 		}
-		arrays[e.Array] = append(arrays[e.Array], fmt.Sprintf(`{"id":%q,"occurredAt":%q,"opaqueUserId":"user-%d",%s}`, e.ID, e.Occurred, len(e.ID)%7, member))
+		user := fmt.Sprintf("user-%d", len(e.ID)%7)
+		if e.Token != nil {
+			user = e.Token.User
+		}
+		arrays[e.Array] = append(arrays[e.Array], fmt.Sprintf(`{"id":%q,"occurredAt":%q,"opaqueUserId":%q,%s}`, e.ID, e.Occurred, user, member))
 	}
 	var members []string
 	for array, list := range arrays {
@@ -192,6 +248,14 @@ func text(b *history.Body) []byte {
 		}
 	}
 	return []byte("{" + strings.Join(members, ",") + "}")
+}
+
+// purchaseText is the members of a purchase or a return.
+func purchaseText(e *history.Event) string {
+	if e.ReturnOf != nil {
+		return fmt.Sprintf(`"returnOf":%q,"items":[{"productId":%q,"quantity":%d}]`, e.ReturnOf.ID, e.Product, -e.Pieces)
+	}
+	return fmt.Sprintf(`"items":[{"productId":%q,"quantity":%d,"unitPrice":%s}]`, e.Product, e.Pieces, major(history.UnitPrice))
 }
 
 // tokenExchange is a table in which storefronts leave tokens for others, so that two of them report a token, or one reports it late.

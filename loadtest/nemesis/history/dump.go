@@ -21,7 +21,11 @@ type bodyLine struct {
 	Events            []eventLine
 }
 
-type eventLine struct{ Array, ID, Campaign, Token string }
+type eventLine struct {
+	Array, ID, Campaign, Token string
+	Product, ReturnOf          string `json:",omitempty"`
+	Pieces                     int64  `json:",omitempty"`
+}
 
 // numbered is a read or a change with the name of its campaign or vendor instead of a pointer.
 type numbered struct {
@@ -53,6 +57,9 @@ func (h *History) Dump(w io.Writer) error {
 	}
 	for _, p := range h.Payments {
 		put("payment", numbered{Vendor: p.Vendor.ID, Read: plain(p, func(p *Payment) { p.Vendor = nil })})
+	}
+	for _, r := range h.Reversed {
+		put("reversal", numbered{Campaign: r.Token.Campaign.Name, Read: plain(r, func(r *Reversal) { r.Token = &Token{Text: r.Token.Text} })})
 	}
 	for _, r := range h.Budgets {
 		put("budget read", numbered{Campaign: r.Campaign.Name, Read: plain(r, func(r *BudgetRead) { r.Campaign = nil })})
@@ -96,7 +103,10 @@ func plain[T any](v T, drop func(*T)) T {
 func (b *Body) line() bodyLine {
 	l := bodyLine{Number: b.Number, Sent: b.Sent, Acked: b.Acked, Attempts: b.Attempts, Unknown: b.Unknown}
 	for _, e := range b.Events {
-		name := eventLine{Array: Names[e.Array], ID: e.ID}
+		name := eventLine{Array: Names[e.Array], ID: e.ID, Product: e.Product, Pieces: e.Pieces}
+		if e.ReturnOf != nil {
+			name.ReturnOf = e.ReturnOf.ID
+		}
 		if e.Token != nil {
 			name.Campaign, name.Token = e.Token.Campaign.Name, e.Token.Text
 		}

@@ -44,6 +44,12 @@ const (
 	Arrays // The number of arrays.
 )
 
+// Charges is the number of arrays whose events may be charged: all but page views.
+const Charges = Purchase + 1
+
+// UnitPrice is the price of a piece of any product.
+const UnitPrice = 999 * shop.MinorUnit
+
 // Names are the members of a request body, by array.
 var Names = [Arrays]string{"impressions", "clicks", "purchases", "pageviews"}
 
@@ -54,7 +60,7 @@ type Campaign struct {
 	Name   string
 	Vendor *Vendor `json:"-"`
 	Price  shop.Micros
-	Charge Array       // The array whose first event on a token is charged.
+	Charge Array       // The array whose first event on a token is charged. A purchase is charged when it is credited, seconds later.
 	Budget shop.Micros // The budget at creation.
 	Daily  bool        // The budget is for each day; otherwise it is for the life of the campaign.
 }
@@ -72,6 +78,8 @@ type Vendor struct {
 type Token struct {
 	Text           string
 	Campaign       *Campaign
+	Product        string  // The advertised product.
+	User           string  // The shopper who saw the ad. Each token has its own, so a purchase is credited to its token or to none.
 	Invoke, Return Instant // Of the auction that it won.
 }
 
@@ -79,8 +87,16 @@ type Token struct {
 type Event struct {
 	Array    Array
 	ID       string
-	Token    *Token // nil: the event has no token.
+	Token    *Token // Of a purchase: the token whose user bought its product after the ad was seen. nil: the event has no token.
+	Product  string // Of a purchase: what was bought.
+	Pieces   int64  // Of a purchase: how many were bought or, of a return, came back.
+	ReturnOf *Event // The purchase whose pieces came back; nil: the event is no return.
 	Occurred string
+}
+
+// Pays reports whether the event is one for which the campaign of its token pays.
+func (e *Event) Pays() bool {
+	return e.Token != nil && e.Array == e.Token.Campaign.Charge && e.ReturnOf == nil
 }
 
 // Body is one request body with events. It is repeated byte for byte until it is acknowledged.
@@ -113,6 +129,17 @@ type Payment struct {
 	Doubtful bool
 }
 
+// Reversal asks to give back what the purchase of a token was charged. All its attempts have one idempotency key.
+type Reversal struct {
+	Token          *Token
+	Invoke, Return Instant
+	Outcome        Outcome
+	Attempts       int
+	Amount         shop.Micros // What was given back, by the answer.
+	// Doubtful says that the reversal was refused, but an earlier attempt had no answer and may have taken effect.
+	Doubtful bool
+}
+
 // BudgetRead is a read of the budget of a campaign.
 type BudgetRead struct {
 	Campaign                *Campaign
@@ -134,9 +161,7 @@ type ReportRead struct {
 	Campaign       *Campaign
 	Node           int
 	Invoke, Return Instant
-	Total, Charged [2]int64 // Impressions and clicks.
-	Spent          [2]shop.Micros
-	Overdelivered  shop.Micros // Delivered for nothing: what budget or wallet could not pay.
+	Numbers
 }
 
 // Auction is one auction request.
@@ -198,6 +223,7 @@ type History struct {
 	Probed   []*Token // Won at the end of the run, when some campaigns had no money. They are not reported.
 	Changes  []Change
 	Payments []Payment
+	Reversed []Reversal
 	Budgets  []BudgetRead
 	Wallets  []WalletRead
 	Reports  []ReportRead
