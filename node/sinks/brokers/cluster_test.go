@@ -45,6 +45,7 @@ type shop struct {
 	client  *http.Client
 	charged atomic.Int64 // Clicks that were acknowledged.
 	stopped atomic.Bool
+	away    atomic.Int64 // Number of the node that gets no requests, from 1; 0: none.
 }
 
 func (s *shop) send(method, url, key, body string) (int, []byte) {
@@ -94,7 +95,11 @@ func (s *shop) run(seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for n := 0; !s.stopped.Load(); n++ {
 		time.Sleep(pause)
-		at := s.nodes[random.IntN(len(s.nodes))]
+		node := random.IntN(len(s.nodes))
+		if int64(node)+1 == s.away.Load() { // As a load balancer does.
+			continue
+		}
+		at := s.nodes[node]
 		p := fmt.Sprint("p", 1+random.IntN(4))
 		status, text := s.send("POST", at.AuctionURL+"/v2/auctions", at.Keys.AuctionKey, `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["`+p+`"]}}]}`)
 		var answer struct {
@@ -153,6 +158,8 @@ func (s *shop) leader() int {
 func (s *shop) killed(node int, clicks int64) {
 	s.Helper()
 	n := s.nodes[node]
+	s.away.Store(int64(node) + 1)
+	defer s.away.Store(0)
 	if err := n.Kill(); err != nil {
 		s.Fatal(err)
 	}
@@ -169,6 +176,8 @@ func (s *shop) killed(node int, clicks int64) {
 func (s *shop) paused(node int, clicks int64) {
 	s.Helper()
 	pid := s.nodes[node].Pid()
+	s.away.Store(int64(node) + 1)
+	defer s.away.Store(0)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		s.Fatal(err)
 	}
