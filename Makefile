@@ -31,6 +31,7 @@ HOURS            := 5
 PLANTED          := all
 SCENARIO         := mixed
 MINUTES          := 3
+SINK_MINUTES     := 0
 NODES            := 3
 SEED             :=
 DIST             := dist
@@ -86,6 +87,7 @@ test: format vet ## What a change must pass before it is shown to others: format
 .PHONY: test-all
 test-all: format vet clients environment ## Run all tests: also the console in a browser, the published clients, simulated hours, minutes of nemesis, race detector, linter, today's planted bugs.
 	@SECONDS=0; GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./... | grep --line-buffered -v 'no test files'; echo "tests: $$SECONDS s"
+	@SECONDS=0; $(MAKE) sinks; echo "sinks: $$SECONDS s"
 	@SECONDS=0; $(MAKE) web-check; echo "console: $$SECONDS s"
 	@SECONDS=0; $(MAKE) render; echo "chart and Compose files: $$SECONDS s"
 	@SECONDS=0; $(MAKE) race; echo "race detector: $$SECONDS s"
@@ -125,6 +127,12 @@ clients:
 .PHONY: compat
 compat: ## Run the published clients, unmodified, against a node. Needs Node.js 20 and npm.
 	@GAVEL_COMPAT=1 go test -count=1 -timeout $(TIMEOUT) -run '^TestCompat' -v ./node
+
+# The brokers are in a module of their own, so that no build of Gavel depends on them.
+.PHONY: sinks
+sinks: ## Run the tests of sinks against Kafka (kfake) and NATS JetStream, and three nodes whose leaders are killed. SINK_MINUTES=60 for longer.
+	@mkdir -p bin; cd node/sinks/brokers; if go list -deps -test . >../../../bin/sinks.log 2>&1; then go vet . && GAVEL_SINK_MINUTES=$(SINK_MINUTES) go test -count=1 -timeout 0 .; \
+	else echo "SKIPPED: sinks with brokers. Their modules are missing (is the module proxy reachable?):"; tail -n 3 ../../../bin/sinks.log; fi
 
 .PHONY: conformance
 conformance: ## Replay the exchanges of node/hotpath/testdata against any node. BASE_URL=, KEY=, MANAGE_URL=, MANAGE_KEY=; without BASE_URL a fresh one.

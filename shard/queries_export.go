@@ -24,6 +24,9 @@ func (b Queries) FirstLine(millis int64) uint64 {
 	}))
 }
 
+// LastLine returns the number of the newest journal line, 0 when there is none.
+func (b Queries) LastLine() uint64 { return b.state().lastLine }
+
 // CampaignsCounted returns campaigns that have counters in cells [from, to) of this group, in the order of their ids, after one (zero: from
 // the first). It looks at most at limit campaigns and returns the last one, and whether there are more. Campaigns of other
 // groups have counters here of events that named them by their external ids.
@@ -96,4 +99,16 @@ func (b Queries) CreditsOfDay(day uint32, after *StoredCredit, fn func(*StoredCr
 		c := must(readCredit(value))
 		return fn(&c)
 	})
+}
+
+// CreditsFrom returns how many credited items of the group are kept of purchases that were opened on a UTC day or later. It reads one
+// record for each day.
+func (b Queries) CreditsFrom(day uint32) (count uint64) {
+	today := dayOf(b.Clock())
+	for day = max(day, today-min(today, CreditDays)); day <= today; day++ {
+		if stored, found := b.R.Get(keyDay(nil, dayID{tableCredit, day})); found {
+			count += binary.LittleEndian.Uint64(stored) // As flushDays writes it.
+		}
+	}
+	return count
 }

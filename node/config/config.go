@@ -67,6 +67,7 @@ type Config struct {
 	Background Background
 	Blob       Blob
 	Export     Export
+	Sinks      Sinks
 	Offsite    Offsite
 	Webhooks   Webhooks
 	SMTP       SMTP
@@ -204,6 +205,45 @@ type Export struct {
 	Format string `help:"How rows are written: parquet, ndjson (compressed with Zstandard) or both." placeholder:"FORMAT" oneof:"parquet,ndjson,both"`
 }
 
+// Sinks are the brokers to which charges, reversals and conversions are sent as they are recorded. Every node sends what the groups say that it
+// leads, so the settings must be the same on all nodes of a cluster.
+type Sinks struct {
+	Start string `help:"Where a sink without a cursor begins: earliest (everything that is stored) or latest (what is recorded from then on)." placeholder:"WHERE" oneof:"earliest,latest"`
+
+	Kafka KafkaSink
+	NATS  NATSSink
+}
+
+// KafkaSink is a Kafka cluster, or one that speaks its protocol.
+type KafkaSink struct {
+	Brokers          []string `help:"Kafka: some brokers of the cluster to which charges, reversals and conversions are sent within about a second; none: off. The same on all nodes." placeholder:"HOST:PORT,…"`
+	ChargesTopic     string   `help:"Kafka: topic of charges and reversals; it must exist." placeholder:"TOPIC"`
+	ConversionsTopic string   `help:"Kafka: topic of conversions; it must exist." placeholder:"TOPIC"`
+	Cursor           string   `help:"Kafka: name under which the cluster remembers what was sent; another name begins as sinks.start says." placeholder:"NAME"`
+	TLS              bool     `help:"Kafka: connect with TLS."`
+	Authority        string   `help:"Kafka: certificates of the authorities of the brokers, PEM; empty: those of the system." placeholder:"FILE"`
+	Certificate      string   `help:"Kafka: certificate of this client, PEM, together with sinks.kafka.key." placeholder:"FILE"`
+	Key              string   `help:"Kafka: private key of sinks.kafka.certificate, PEM." placeholder:"FILE"`
+	SASL             string   `help:"Kafka: how the user name and password are sent: none, plain, scram-sha-256 or scram-sha-512." placeholder:"MECHANISM" oneof:"none,plain,scram-sha-256,scram-sha-512"`
+	Username         string   `help:"Kafka: user name." placeholder:"NAME"`
+	Password         Secret   `help:"Kafka: password. Prefer the variable: the process list shows flags." placeholder:"TEXT"`
+}
+
+// NATSSink is a NATS system with JetStream.
+type NATSSink struct {
+	Servers     []string `help:"NATS: some servers of the system to whose JetStream charges, reversals and conversions are sent within about a second; none: off. The same on all nodes." placeholder:"HOST:PORT,…"`
+	Subject     string   `help:"NATS: begin of the subjects, as in gavel.charges.MARKETPLACE; a stream must contain them." placeholder:"SUBJECT"`
+	Cursor      string   `help:"NATS: name under which the cluster remembers what was sent; another name begins as sinks.start says." placeholder:"NAME"`
+	TLS         bool     `help:"NATS: connect with TLS."`
+	Authority   string   `help:"NATS: certificates of the authorities of the servers, PEM; empty: those of the system." placeholder:"FILE"`
+	Certificate string   `help:"NATS: certificate of this client, PEM, together with sinks.nats.key." placeholder:"FILE"`
+	Key         string   `help:"NATS: private key of sinks.nats.certificate, PEM." placeholder:"FILE"`
+	Username    string   `help:"NATS: user name." placeholder:"NAME"`
+	Password    Secret   `help:"NATS: password. Prefer the variable: the process list shows flags." placeholder:"TEXT"`
+	Token       Secret   `help:"NATS: token, instead of a user name. Prefer the variable: the process list shows flags." placeholder:"TEXT"`
+	Credentials string   `help:"NATS: file with the JWT and the key of a user, instead of a user name." placeholder:"FILE"`
+}
+
 // Offsite holds the connectors of ad networks.
 type Offsite struct {
 	Connectors      []string `help:"Ad networks, each as NETWORK=URL of the connector that receives its jobs, or NETWORK=sandbox for the built-in one; networks: google_ads, meta, tiktok_ads, snapchat_ads." placeholder:"NETWORK=URL,…"`
@@ -322,7 +362,12 @@ func Default() Config {
 		Background: Background{PerMarketplace: 2, PerNode: 4, CPUPerMinute: 15 * time.Second, CPUPercent: 5},
 		Blob:       Blob{Driver: "local", Region: "us-east-1"},
 		Export:     Export{Driver: "off", Prefix: "exports/", Format: "parquet"},
-		SMTP:       SMTP{TLS: "starttls"},
+		Sinks: Sinks{
+			Start: "earliest",
+			Kafka: KafkaSink{ChargesTopic: "gavel.charges", ConversionsTopic: "gavel.conversions", Cursor: "kafka", SASL: "none"},
+			NATS:  NATSSink{Subject: "gavel", Cursor: "nats"},
+		},
+		SMTP: SMTP{TLS: "starttls"},
 		Raft: Raft{
 			SnapshotInterval:  time.Minute,
 			SnapshotThreshold: 50_000,

@@ -31,14 +31,14 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String(
 // MarshalText returns String.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// userinfo matches the user name and password of a URL. They are secret even in settings that are not, such as the URL
-// of a connector, in which they are a fault.
-var userinfo = regexp.MustCompile(`//[^/\s"]*@`)
+// userinfo matches the user name and password of a URL, and those before an address without a scheme. They are secret
+// even in settings that are not, such as the URL of a connector or the address of a broker, in which they are a fault.
+var userinfo = regexp.MustCompile(`(//)[^/\s"]*@|[^/\s"'\[,@]+:[^/\s"@]+@`)
 
 // withoutUserinfo masks the user name and password of every URL in a text.
 func withoutUserinfo(text string) string {
 	if !strings.Contains(text, "@") {
 		return text
 	}
-	return userinfo.ReplaceAllString(text, "//"+mask+"@")
+	return userinfo.ReplaceAllString(text, "${1}"+mask+"@")
 }

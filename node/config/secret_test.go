@@ -57,6 +57,8 @@ func TestNoFaultPrintsASecret(t *testing.T) {
 			"server:\n  public_url: https://user:" + secret + "@ads.example/\n",
 			"blob:\n  driver: s3\n  endpoint: https://user:" + secret + "@s3.example\n",
 			"offsite:\n  connectors:\n  - meta=https://user:" + secret + "@ads.example\n",
+			"sinks:\n  kafka:\n    brokers: [\"user:" + secret + "@kafka.example:9092\"]\n",
+			"sinks:\n  nats:\n    servers: [\"nats://user:" + secret + "@nats.example:4222\"]\n",
 		} {
 			_, err := load(nil, map[string]string{"config": file(t, text)})
 			if err == nil {
@@ -99,7 +101,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		}
 	}
 	l, err := load(nil, flags)
-	if err != nil || n != 7 {
+	if err != nil || n != 10 {
 		t.Fatalf("%d secrets, %v", n, err)
 	}
 	var b bytes.Buffer

@@ -44,6 +44,7 @@ func (c Config) faults() []*Fault {
 	c.checkWeb(add)
 	c.checkBlob(add)
 	c.checkExport(add)
+	c.checkSinks(add)
 	c.checkConnectors(add)
 	c.checkMail(add)
 	c.checkAdmin(add)

@@ -71,6 +71,9 @@ func (n *node) openListeners(ctx context.Context) error {
 	if err := n.startExports(); err != nil {
 		return err
 	}
+	if err := n.startSinks(); err != nil {
+		return err
+	}
 	if err := n.openManagement(ctx); err != nil {
 		return err
 	}

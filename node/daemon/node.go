@@ -29,6 +29,7 @@ import (
 	"github.com/gavel-ads/gavel/node/logtail"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/sinks"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/node/tally"
 	"github.com/gavel-ads/gavel/node/tracing"
@@ -65,6 +66,7 @@ type node struct {
 	metrics      *metrics.Metrics
 	tally        *tally.Tally     // nil until the groups are ready.
 	exporter     *export.Exporter // nil when nothing is exported.
+	sinks        []*sinks.Sink    // Of the brokers that are configured.
 	core         *serving.Core
 	access       *serving.AccessLog
 	tracer       *tracing.Tracer   // nil without a collector.

@@ -99,13 +99,13 @@ type producer[R row] = func(add func(R) error) error
 
 func journalOf(ctx context.Context, t store.Tenant, g ids.Group, span shard.Span) producer[JournalRow] {
 	return func(add func(JournalRow) error) error {
-		return t.ExportJournal(ctx, g, span, func(l *store.ExportedLine) error { return add(journalRow(g, l)) })
+		return t.ExportJournal(ctx, g, span, func(l *store.ExportedLine) error { return add(RowOfLine(g, l)) })
 	}
 }
 
 func conversionsOf(ctx context.Context, t store.Tenant, g ids.Group, span shard.Span) producer[ConversionRow] {
 	return func(add func(ConversionRow) error) error {
-		return t.ExportCredits(ctx, g, span, func(c *store.ExportedCredit) error { return add(conversionRow(g, c)) })
+		return t.ExportCredits(ctx, g, span, func(c *store.ExportedCredit) error { return add(RowOfCredit(g, c)) })
 	}
 }
 

@@ -63,7 +63,8 @@ var lineKinds = map[ledger.LineKind]string{
 	ledger.ClickReversal: "click_reversal", ledger.ImpressionReversal: "impression_reversal", ledger.PurchaseReversal: "purchase_reversal",
 }
 
-func journalRow(g ids.Group, l *store.ExportedLine) JournalRow {
+// RowOfLine returns the row of a line of a group's journal.
+func RowOfLine(g ids.Group, l *store.ExportedLine) JournalRow {
 	r := JournalRow{
 		Group: int32(g), Line: int64(l.Seq), CommittedAt: l.Millis, Kind: lineKinds[l.Kind], // Numbers of lines fit.
 		VendorID: l.VendorID, WalletID: text(l.Wallet),
@@ -112,7 +113,8 @@ var attributions = [market.Attributions]string{
 	market.AttributionLongClick: "long-click", market.AttributionAmazon: "amazon",
 }
 
-func conversionRow(g ids.Group, c *store.ExportedCredit) ConversionRow {
+// RowOfCredit returns the row of an item that was credited to an ad of a group.
+func RowOfCredit(g ids.Group, c *store.ExportedCredit) ConversionRow {
 	return ConversionRow{
 		Group: int32(g), PurchaseID: hex.EncodeToString(c.Purchase.Key[:]), Item: int32(c.Item), OpenedAt: c.Purchase.OpenedMillis,
 		TouchCell: int64(c.Cell) * cellMillis, TouchKind: c.Kind.String(), Halo: c.Halo, VendorID: c.VendorID, CampaignID: text(c.CampaignID),

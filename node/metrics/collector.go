@@ -80,6 +80,14 @@ var exportGauges = []gauge[Exports]{
 	{exportLag.desc(), level, func(e *Exports) float64 { return e.Lag.Seconds() }},
 }
 
+// sinkGauges are reported where sinks are configured.
+var sinkGauges = []gauge[Sink]{
+	{sinkSent.desc(), total, func(s *Sink) float64 { return float64(s.Sent) }},
+	{sinkFailures.desc(), total, func(s *Sink) float64 { return float64(s.Failures) }},
+	{sinkLines.desc(), level, func(s *Sink) float64 { return float64(s.Lines) }},
+	{sinkLag.desc(), level, func(s *Sink) float64 { return s.Lag.Seconds() }},
+}
+
 var backgroundGauges = []gauge[Background]{
 	{backgroundRunning.desc(), level, func(b *Background) float64 { return float64(b.Running) }},
 	{backgroundWaiting.desc(), level, func(b *Background) float64 { return float64(b.Waiting) }},
@@ -195,6 +203,7 @@ func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
 	describe(to, diskGauges)
 	describe(to, transitGauges)
 	describe(to, exportGauges)
+	describe(to, sinkGauges)
 	describe(to, listenerGauges)
 	describe(to, certificateGauges)
 	describe(to, backgroundGauges)
@@ -242,6 +251,9 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	if n.Exports != nil {
 		report(to, exportGauges, n.Exports)
+	}
+	for i := range n.Sinks {
+		report(to, sinkGauges, &n.Sinks[i], n.Sinks[i].Name)
 	}
 	if n.Mails != nil {
 		n.Mails.collect(to)

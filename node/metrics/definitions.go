@@ -165,6 +165,14 @@ var (
 	exportLag      = definition{"gavel_export_lag_seconds", "Seconds from the begin of the oldest hour that is not exported to the clock of its raft group, of the groups that this node leads; about an hour and three quarters when all is well.", nil}
 )
 
+// Sinks, read from the node at each scrape where they are configured.
+var (
+	sinkSent     = definition{"gavel_sink_sent_total", "Charges, reversals and conversions that this node has sent to the sink (kafka or nats) and the broker has acknowledged, repeats included.", []string{"sink"}}
+	sinkFailures = definition{"gavel_sink_failures_total", "Attempts to send to the sink that failed; they are repeated after at most a minute, and nothing is lost.", []string{"sink"}}
+	sinkLines    = definition{"gavel_sink_lag_records", "Lines of the journal that the sink has not passed, of the groups that this node leads, at the last attempt.", []string{"sink"}}
+	sinkLag      = definition{"gavel_sink_lag_seconds", "Seconds since the oldest line of the journal, or credited item, that the sink has not passed was committed, of the groups that this node leads, at the last attempt.", []string{"sink"}}
+)
+
 // Auctions won and lost by campaign, read from the node at each scrape.
 var (
 	countsProposed = definition{"gavel_auction_counts_total", "Commands with auctions won and lost by campaign that this node reported and a group counted.", nil}

@@ -205,6 +205,7 @@ func TestNodeMetrics(t *testing.T) {
 			Transit: []metrics.Transit{{Marketplace: 3, Transfers: 2, Micros: 5_000_000, Oldest: 9 * time.Second}},
 			Mails:   &metrics.Mails{Queued: 5, Sent: 3, Retried: 2, Failed: 1},
 			Exports: &metrics.Exports{Rows: 31, Files: 32, Failures: 33, Lag: 34 * time.Second},
+			Sinks:   []metrics.Sink{{Name: "kafka", Sent: 41, Failures: 42, Lines: 43, Lag: 44 * time.Second}},
 			Market:  metrics.Market{Version: 9}, AuditWaiting: 3,
 			Pacing:        metrics.Pacing{Ticks: 1, Changes: 2, Unproposed: 3, TickTime: 4 * time.Second, Campaigns: 5, ByReturn: 13, ReportsSent: 6, ReportsFailed: 7, ReportsRefused: 8, ReportsLate: 9, Deferred: 10, Hours: 12},
 			AuctionCounts: metrics.AuctionCounts{Proposed: 21, Failed: 22, Dropped: 23, Weight: 24},
@@ -238,6 +239,8 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_transfers_in_transit{marketplace="3"} 2`, `gavel_transfers_in_transit_micros{marketplace="3"} 5e+06`,
 		`gavel_transfers_in_transit_oldest_seconds{marketplace="3"} 9`,
 		`gavel_export_rows_total 31`, `gavel_export_files_total 32`, `gavel_export_failures_total 33`, `gavel_export_lag_seconds 34`,
+		`gavel_sink_sent_total{sink="kafka"} 41`, `gavel_sink_failures_total{sink="kafka"} 42`,
+		`gavel_sink_lag_records{sink="kafka"} 43`, `gavel_sink_lag_seconds{sink="kafka"} 44`,
 		`gavel_mails_queued_total 5`, `gavel_mails_total{result="sent"} 3`, `gavel_mails_total{result="retried"} 2`, `gavel_mails_total{result="failed"} 1`,
 		`gavel_background_running{kind="report"} 1`, `gavel_background_waiting{kind="report"} 2`,
 		`gavel_background_refused_total{kind="report"} 3`, `gavel_background_cpu_seconds_total{kind="report"} 4`,
@@ -259,6 +262,7 @@ func everyMetric() *metrics.Metrics {
 			Groups:    []metrics.Group{{OldestEntry: 1, Peers: make([]metrics.Peer, 1)}},
 			Databases: make([]metrics.Database, 1), Peers: metrics.Peers{Rejects: make([]metrics.Reject, 1)},
 			Disk: metrics.Disk{Watched: true}, Transit: make([]metrics.Transit, 1), Mails: &metrics.Mails{}, Exports: &metrics.Exports{},
+			Sinks:      make([]metrics.Sink, 1),
 			Background: make([]metrics.Background, 1), Listeners: make([]metrics.Listener, 1), Certificates: make([]metrics.Certificate, 1),
 		}
 	})

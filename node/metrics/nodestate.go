@@ -25,6 +25,7 @@ type Node struct {
 	Transit []Transit // Only where this node completes transfers.
 	Mails   *Mails    // Nil when no mail server is configured.
 	Exports *Exports  // Nil when nothing is exported.
+	Sinks   []Sink    // Those that are configured.
 
 	Listeners    []Listener
 	Certificates []Certificate
@@ -108,6 +109,13 @@ type Transit struct {
 // Exports is what this node has exported; see the definitions of the metrics.
 type Exports struct {
 	Rows, Files, Failures uint64
+	Lag                   time.Duration
+}
+
+// Sink is what this node has sent to a broker; see the definitions of the metrics.
+type Sink struct {
+	Name                  string // "kafka" or "nats".
+	Sent, Failures, Lines uint64
 	Lag                   time.Duration
 }
 

@@ -204,24 +204,29 @@ func (t Tenant) ExportCredits(ctx context.Context, g ids.Group, span shard.Span,
 		return err
 	}
 	first, last := max(span.From/dayMillis, today-shard.CreditDays), min((span.To-1)/dayMillis, today)
+	own := func(c *shard.StoredCredit) bool {
+		return c.Marketplace == t.marketplace && c.Purchase.OpenedMillis >= span.From && c.Purchase.OpenedMillis < span.To
+	}
 	for day := first; day <= last; day++ {
-		if err := t.exportCreditsOf(ctx, g, uint32(day), span, fn); err != nil { // Days fit 32 bits.
+		if err := t.store.creditsOfDay(ctx, g, uint32(day), own, fn); err != nil { // Days fit 32 bits.
 			return err
 		}
 	}
 	return nil
 }
 
-func (t Tenant) exportCreditsOf(ctx context.Context, g ids.Group, day uint32, span shard.Span, fn func(*ExportedCredit) error) error {
+// creditsOfDay calls fn for those credited items of a group that keep selects, of purchases that were opened on a UTC day, in the order of
+// their purchases' keys.
+func (s *Store) creditsOfDay(ctx context.Context, g ids.Group, day uint32, keep func(*shard.StoredCredit) bool, fn func(*ExportedCredit) error) error {
 	var last *shard.StoredCredit
 	for more := true; more; {
 		var step []ExportedCredit
-		err := t.store.readGroup(g, func(b shard.Queries) {
+		err := s.readGroup(g, func(b shard.Queries) {
 			names := namesOf{b: b, campaigns: map[uint32]*market.Campaign{}, bids: map[[2]uint32]ids.UUID{}}
 			read := 0
 			b.CreditsOfDay(day, last, func(c *shard.StoredCredit) bool {
 				last, read = c, read+1
-				if at := c.Purchase.OpenedMillis; c.Marketplace == t.marketplace && at >= span.From && at < span.To {
+				if keep(c) {
 					of := names.campaign(c.Campaign)
 					step = append(step, ExportedCredit{*c, of.VendorID, of.ID, names.bid(c.Campaign, c.Bid)})
 				}

@@ -119,6 +119,11 @@ var importRules = []importRule{
 	},
 
 	{
+		packages: "node/sinks", banned: []string{inModule("node/...")}, except: []string{inModule("node/store"), inModule("node/export")},
+		why: "it reads the store and sends messages with the columns of exports; it serves nobody",
+	},
+
+	{
 		packages: "node/tally", banned: []string{inModule("node/...")},
 		why: "it reports counts through an interface, which the daemon connects to the node",
 	},
@@ -176,7 +181,7 @@ func onlyCallers(p *Package) []Finding {
 		{"shard", []string{"node/...", "bench/...", "shard/shardtest"}, "parts of the engine do not depend on the whole"},
 		{"raftstore", []string{"node/daemon", "node/cluster", "bench/...", "raftstore/raftstoretest"}, "parts of the store do not depend on the whole"},
 		{"shard/shardtest", []string{"node/manage/managetest"}, "only tests need the model"},
-		{"node/manage/managetest", nil, "only tests need a test server"},
+		{"node/manage/managetest", []string{"node/sinks/sinkstest"}, "only tests need a test server"},
 	} {
 		if !slices.Contains(p.Imports, inModule(rule.imported)) {
 			continue
