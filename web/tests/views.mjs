@@ -24,6 +24,7 @@ export const rows = [
   { page: "/reports", query: "by=campaign" },
   { page: "/events" },
   { page: "/purchases" },
+  { page: "/purchases", tab: "models" },
   { page: "/campaigns" },
   { page: "/campaigns", query: "status=rejected" },
   { page: "/campaigns/:id" },
