@@ -13,7 +13,7 @@ const resumeMax = 10 * time.Second
 type Turn struct {
 	turns       *turns
 	marketplace uint16
-	lane        *lane // Of the turn that is held.
+	pool        *pool // Of the turn that is held.
 	held        bool
 	begun       bool // It was held before.
 	since       time.Time
@@ -32,11 +32,11 @@ func (t *Turn) Take(ctx context.Context) error {
 	if t == nil || t.held {
 		return nil
 	}
-	l, err := t.turns.take(ctx, t.marketplace, t.begun)
+	p, err := t.turns.take(ctx, t.marketplace, t.begun)
 	if err != nil {
 		return err
 	}
-	t.lane, t.held, t.begun, t.since = l, true, true, t.turns.load.now()
+	t.pool, t.held, t.begun, t.since = p, true, true, t.turns.load.now()
 	return nil
 }
 
@@ -44,7 +44,7 @@ func (t *Turn) Take(ctx context.Context) error {
 func (t *Turn) Give() {
 	if t != nil && t.held {
 		t.held = false
-		t.turns.give(t.lane, t.marketplace, t.turns.load.now().Sub(t.since))
+		t.turns.give(t.pool, t.marketplace, t.turns.load.now().Sub(t.since))
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 	restMax = time.Second
 	// usageHalfLife is the time after which a marketplace's use of CPUs counts half when turns are given.
 	usageHalfLife = 10 * time.Second
-	// lightPart is the part of the share that the light lane has in addition: enough for some short requests a second, and
+	// lightPart is the part of the share that the light pool has in addition: enough for some short requests a second, and
 	// too little to matter beside auctions.
 	lightPart = 4
 )
@@ -33,69 +33,69 @@ const (
 // delay the single request of another one, neither when it begins nor when it continues.
 //
 // The rest after a long use would delay that single request all the same, by up to restMax at each step of it. So one more
-// turn, the light lane, is only for marketplaces that have used little (isLight), and rests only after its own uses.
+// turn, the light pool, is only for marketplaces that have used little (isLight), and rests only after its own uses.
 //
-// INVARIANT: no more requests compute at a time than limit allows, in both lanes together.
+// INVARIANT: no more requests compute at a time than limit allows, in both pools together.
 type turns struct {
 	cpus int
 
 	mu            sync.Mutex
 	load          load
-	common, light lane
+	common, light pool
 	used          time.Duration      // By all marketplaces since the start.
 	waiting       []uint16           // Marketplaces with waiting requests.
 	marketplaces  map[uint16]*demand // BOUND: 65,536 marketplaces of 100 bytes.
 }
 
-// lane is turns that rest for each other.
-type lane struct {
+// pool is turns that rest for each other.
+type pool struct {
 	share              float64 // Of the CPUs, for all its turns on a busy node.
 	computing, resting int
 	owed               time.Duration // Computing time that was too short for a rest of its own.
 }
 
-func (l *lane) taken() int { return l.computing + l.resting }
+func (p *pool) taken() int { return p.computing + p.resting }
 
-// demand is what the requests of a marketplace wait for and have used. A turn is given by sending its lane.
+// demand is what the requests of a marketplace wait for and have used. A turn is given by sending its pool.
 type demand struct {
-	continued, begin []chan *lane // Oldest first, each with space for one lane.
+	continued, begin []chan *pool // Oldest first, each with space for one pool.
 	used             float64      // Seconds, decayed to the time of at.
 	at               time.Time
 }
 
 func newTurns(cpus int, share float64, answered func() uint64, now func() time.Time) *turns {
 	return &turns{
-		cpus: cpus, common: lane{share: share}, light: lane{share: share / lightPart}, marketplaces: map[uint16]*demand{},
+		cpus: cpus, common: pool{share: share}, light: pool{share: share / lightPart}, marketplaces: map[uint16]*demand{},
 		load: load{answered: answered, now: now, cpus: cpus},
 	}
 }
 
-// take waits for a turn, of a request that begins or one that continues, and returns its lane for give. A free one is given also
+// take waits for a turn, of a request that begins or one that continues, and returns its pool for give. A free one is given also
 // when ctx has ended: a client that has closed its sending side may still read. An error is that of ctx, and then there is no turn.
-func (t *turns) take(ctx context.Context, marketplace uint16, continued bool) (*lane, error) {
+func (t *turns) take(ctx context.Context, marketplace uint16, continued bool) (*pool, error) {
 	t.mu.Lock()
 	if len(t.waiting) == 0 {
-		if l := t.free(t.demandOf(marketplace)); l != nil {
-			l.computing++
+		if p := t.free(t.demandOf(marketplace)); p != nil {
+			p.computing++
 			t.mu.Unlock()
-			return l, nil
+			return p, nil
 		}
 	}
-	given := make(chan *lane, 1)
+	given := make(chan *pool, 1)
 	t.enqueue(marketplace, given, continued)
 	t.grant()
 	t.mu.Unlock()
 	select {
-	case l := <-given:
-		return l, nil
+	case p := <-given:
+		return p, nil
 	case <-ctx.Done():
 		t.withdraw(marketplace, given)
 		return nil, context.Cause(ctx)
 	}
 }
 
-// free returns the lane in which a request of a marketplace may compute now, or nil. LOCKS: mu is held.
-func (t *turns) free(d *demand) *lane {
+// free returns the pool in which a request of a marketplace may compute now, or nil. LOCKS: mu is held.
+func (t *turns) free(d *demand) *pool {
 	limit := t.limit()
 	switch {
 	case t.common.computing+t.light.computing >= limit:
@@ -109,7 +109,7 @@ func (t *turns) free(d *demand) *lane {
 	}
 }
 
-// isLight reports whether a marketplace has used little: at most the part that the light lane adds of what all would have
+// isLight reports whether a marketplace has used little: at most the part that the light pool adds of what all would have
 // attained that use up the share of a busy node all the time.
 func (t *turns) isLight(d *demand) bool {
 	all := t.common.share * float64(t.cpus) * usageHalfLife.Seconds() / math.Ln2
@@ -117,7 +117,7 @@ func (t *turns) isLight(d *demand) bool {
 }
 
 // enqueue adds a request. LOCKS: mu is held.
-func (t *turns) enqueue(marketplace uint16, given chan *lane, continued bool) {
+func (t *turns) enqueue(marketplace uint16, given chan *pool, continued bool) {
 	d := t.demandOf(marketplace)
 	if len(d.continued)+len(d.begin) == 0 {
 		t.waiting = append(t.waiting, marketplace)
@@ -130,18 +130,18 @@ func (t *turns) enqueue(marketplace uint16, given chan *lane, continued bool) {
 }
 
 // withdraw gives up waiting. A turn that was given meanwhile goes to the next.
-func (t *turns) withdraw(marketplace uint16, given chan *lane) {
+func (t *turns) withdraw(marketplace uint16, given chan *pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	select {
-	case l := <-given:
-		l.computing--
+	case p := <-given:
+		p.computing--
 		t.grant()
 		return
 	default:
 	}
 	d := t.demandOf(marketplace)
-	is := func(c chan *lane) bool { return c == given }
+	is := func(c chan *pool) bool { return c == given }
 	d.continued = slices.DeleteFunc(d.continued, is)
 	d.begin = slices.DeleteFunc(d.begin, is)
 	t.dropEmpty(marketplace, d)
@@ -154,20 +154,20 @@ func (t *turns) dropEmpty(marketplace uint16, d *demand) {
 	}
 }
 
-// give returns a turn of a lane that a marketplace has used for so long. It is free after its rest.
-func (t *turns) give(l *lane, marketplace uint16, used time.Duration) {
+// give returns a turn of a pool that a marketplace has used for so long. It is free after its rest.
+func (t *turns) give(p *pool, marketplace uint16, used time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d := t.demandOf(marketplace)
 	t.used += used
 	d.used, d.at = t.attained(d)+used.Seconds(), t.load.now()
-	l.computing--
-	if rest := t.rest(l, used); rest > 0 {
-		l.resting++
+	p.computing--
+	if rest := t.rest(p, used); rest > 0 {
+		p.resting++
 		time.AfterFunc(rest, func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			l.resting--
+			p.resting--
 			t.grant()
 		})
 	}
@@ -175,22 +175,22 @@ func (t *turns) give(l *lane, marketplace uint16, used time.Duration) {
 }
 
 // rest returns how long a turn rests after it was used. LOCKS: mu is held.
-func (t *turns) rest(l *lane, used time.Duration) time.Duration {
+func (t *turns) rest(p *pool, used time.Duration) time.Duration {
 	now := t.load.level()
 	if now == quiet {
-		l.owed = 0
+		p.owed = 0
 		return 0
 	}
-	l.owed += used
-	if l.owed < restMin {
+	p.owed += used
+	if p.owed < restMin {
 		return 0
 	}
 	factor := 1.0
 	if now == busy {
-		factor = max(factor, float64(t.turnsOf(l, now))/(l.share*float64(t.cpus))-1)
+		factor = max(factor, float64(t.turnsOf(p, now))/(p.share*float64(t.cpus))-1)
 	}
-	rest := min(time.Duration(factor*float64(l.owed)), restMax)
-	l.owed = 0
+	rest := min(time.Duration(factor*float64(p.owed)), restMax)
+	p.owed = 0
 	return rest
 }
 
@@ -200,8 +200,8 @@ func (t *turns) grant() {
 	for len(t.waiting) > 0 {
 		m := t.next()
 		d := t.marketplaces[m]
-		l := t.free(d)
-		if l == nil {
+		p := t.free(d)
+		if p == nil {
 			return
 		}
 		queue := &d.begin
@@ -211,8 +211,8 @@ func (t *turns) grant() {
 		given := (*queue)[0]
 		*queue = (*queue)[1:]
 		t.dropEmpty(m, d)
-		l.computing++
-		given <- l
+		p.computing++
+		given <- p
 	}
 }
 
@@ -245,10 +245,10 @@ func (t *turns) demandOf(marketplace uint16) *demand {
 // limit returns how many requests may compute now. LOCKS: mu is held.
 func (t *turns) limit() int { return t.turnsOf(&t.common, t.load.level()) }
 
-// turnsOf returns how many turns a lane has at a level of load.
-func (t *turns) turnsOf(l *lane, now level) int {
+// turnsOf returns how many turns a pool has at a level of load.
+func (t *turns) turnsOf(p *pool, now level) int {
 	switch {
-	case l == &t.light:
+	case p == &t.light:
 		return 1
 	case now == quiet:
 		return t.cpus

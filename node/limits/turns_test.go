@@ -271,7 +271,7 @@ func TestTurnsRest(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newTurns(c.cpus, DefaultShare, nil, time.Now)
 			f.load.last, f.load.sampled = c.now, time.Now().Add(time.Hour) // It is not sampled again.
-			f.demandOf(1).used, f.demandOf(1).at = 3600, time.Now()        // It has used too much for the light lane.
+			f.demandOf(1).used, f.demandOf(1).at = 3600, time.Now()        // It has used too much for the light pool.
 			f.common.computing = f.limit()
 			f.give(&f.common, 1, c.used)
 			began := time.Now()
@@ -287,15 +287,15 @@ func TestShortUsesOweARest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTurns(2, DefaultShare, nil, time.Now)
 		f.load.last, f.load.sampled = busy, time.Now().Add(time.Hour)
-		f.demandOf(1).used, f.demandOf(1).at = 3600, time.Now() // It has used too much for the light lane.
+		f.demandOf(1).used, f.demandOf(1).at = 3600, time.Now() // It has used too much for the light pool.
 		began, each := time.Now(), restMin/4
 		for range 1_000 {
-			l, err := f.take(t.Context(), 1, false)
+			p, err := f.take(t.Context(), 1, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(each)
-			f.give(l, 1, each)
+			f.give(p, 1, each)
 		}
 		// The last four rest after the loop.
 		if took, want := time.Since(began), 1_000*each*10-4*each*9; took != want {
@@ -313,7 +313,7 @@ func TestLightMarketplacesDoNotRest(t *testing.T) {
 		began := time.Now()
 		use := func(marketplace uint16, keep time.Duration) (waited time.Duration) {
 			since := time.Now()
-			l, err := f.take(t.Context(), marketplace, false)
+			p, err := f.take(t.Context(), marketplace, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -322,7 +322,7 @@ func TestLightMarketplacesDoNotRest(t *testing.T) {
 			}
 			waited = time.Since(since)
 			time.Sleep(keep)
-			f.give(l, marketplace, keep)
+			f.give(p, marketplace, keep)
 			return waited
 		}
 		heavy := make(chan time.Duration)

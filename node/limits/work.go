@@ -23,7 +23,7 @@ type Work struct {
 	usage     *usage
 	kind      Kind
 	turn      bool          // The work has a turn.
-	lane      *lane         // Of the turn.
+	pool      *pool         // Of the turn.
 	began     time.Time     // The begin of the slice.
 	traffic   uint64        // The number of answered requests at the begin of the slice.
 	busy      time.Duration // The sum of the slices that have ended.
@@ -72,11 +72,11 @@ func (w *Work) beginSlice(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	l, err := w.scheduler.turns.take(ctx, w.usage.marketplace, false)
+	p, err := w.scheduler.turns.take(ctx, w.usage.marketplace, false)
 	if err != nil {
 		return err
 	}
-	w.turn, w.lane = true, l
+	w.turn, w.pool = true, p
 	runtime.Gosched() // It is called with the turn, so that no other work can take the turn out of order.
 	w.began, w.traffic = w.scheduler.config.Now(), w.scheduler.config.Traffic()
 	return nil
@@ -89,7 +89,7 @@ func (w *Work) endSlice() {
 	}
 	w.turn = false
 	took := w.scheduler.config.Now().Sub(w.began)
-	w.scheduler.turns.give(w.lane, w.usage.marketplace, took)
+	w.scheduler.turns.give(w.pool, w.usage.marketplace, took)
 	w.busy += took
 	w.scheduler.spend(w.usage, w.kind, took)
 }
