@@ -104,7 +104,8 @@ export async function startNode(command, { withAdmin = true, flags = [] } = {}) 
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text ? JSON.parse(text) : undefined;
   };
-  // console calls the console's own service as the admin, who signs in at the first call.
+  // console calls the console's own service as the admin, who signs in at the first call, and again when the windows of the
+  // tests have since opened so many sessions that the node has ended this one.
   node.console = async (method, path, body) => {
     const send = (cookie, method, path, body) =>
       fetch(`${node.origin}/console/api${path}`, {
@@ -112,8 +113,13 @@ export async function startNode(command, { withAdmin = true, flags = [] } = {}) 
         headers: { ...(cookie ? { Cookie: cookie } : {}), ...(body ? { "Content-Type": "application/json" } : {}) },
         body: body && JSON.stringify(body),
       });
-    node.cookie ??= (await send("", "POST", "/session", admin)).headers.get("Set-Cookie").split(";")[0];
-    const answer = await send(node.cookie, method, path, body);
+    const enter = async () => (await send("", "POST", "/session", admin)).headers.get("Set-Cookie").split(";")[0];
+    node.cookie ??= await enter();
+    let answer = await send(node.cookie, method, path, body);
+    if (answer.status === 401) {
+      node.cookie = await enter();
+      answer = await send(node.cookie, method, path, body);
+    }
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text ? JSON.parse(text) : undefined;
