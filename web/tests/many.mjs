@@ -1,10 +1,11 @@
-// A marketplace with 100,000 campaigns: the list stays usable, because the node pages and filters it.
+// A marketplace with many campaigns: the list stays usable, because the node pages and filters it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openPage, settled, signedOutNotice, signIn } from "./browser.mjs";
 import { startNode } from "./node.mjs";
 
-const campaigns = Number(process.env.GAVEL_CONSOLE_CAMPAIGNS ?? 100_000);
+// 100,000 take minutes to fill on a busy machine: GAVEL_CONSOLE_CAMPAIGNS=100000.
+const campaigns = Number(process.env.GAVEL_CONSOLE_CAMPAIGNS ?? 20_000);
 const pageSize = 25;
 const answerMax = 200_000; // Bytes of one page of the list.
 
