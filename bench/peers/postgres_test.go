@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"strconv"
@@ -154,7 +155,7 @@ func TestPostgresRepeatThatIsCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(server.charged)
-	if err := c.repeat(); err != errRepeatCharged {
+	if err := c.repeat(); !errors.Is(err, errRepeatCharged) {
 		t.Errorf("got %v", err)
 	}
 }

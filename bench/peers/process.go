@@ -80,7 +80,7 @@ func (p *process) stop(with os.Signal) error {
 		return err
 	}
 	select {
-	case <-p.exited: // A status says nothing here: what it has counted was compared before.
+	case <-p.exited: //nolint:errcheck // A status says nothing here: what it has counted was compared before.
 		return nil
 	case <-time.After(stopMax):
 		return errors.Join(fmt.Errorf("%s did not end within %v", p.cmd.Path, stopMax), p.cmd.Process.Kill())

@@ -53,7 +53,7 @@ func perform(ctx context.Context, o options, progress io.Writer) (result *result
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL runs as another user.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // PostgreSQL runs as another user.
 		return nil, err
 	}
 	result = newResult(&o)

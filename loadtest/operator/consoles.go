@@ -116,7 +116,7 @@ func (l *auctionLoad) send(conn *driver.Conn) error {
 		}
 		time.Sleep(time.Until(l.start.Add(due)))
 		if l.ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // The load was stopped, which is no failure.
 		}
 		status, answer, err := conn.Post("/v2/auctions", l.bodies[int(i)%len(l.bodies)])
 		if err != nil || status != 201 {

@@ -26,7 +26,7 @@ func imports(ctx context.Context, c *config, f *driver.Fleet, out io.Writer) err
 	}
 	node := f.Nodes[0]
 	fmt.Fprintf(out, "%d products, %d bids in %d campaigns, seed %d, load average %s before\n", m.products, m.products, m.campaigns(), c.seed, load())
-	x := &interrupted{c.node, node.Manage, f.ManagementKey, rand.New(rand.NewPCG(c.seed, c.seed))} //nolint:gosec // Repeatable, no secret.
+	x := &interrupted{c.node, node.Manage, f.ManagementKey, rand.New(rand.NewPCG(c.seed, c.seed))}
 	killed := 0
 	for _, step := range []struct {
 		what, file         string

@@ -101,7 +101,8 @@ func (x *interrupted) process(ctx context.Context, all *imported, what, file str
 // reached waits until a point of the file is done and then for a random part of the time that a batch takes, so that the kill meets
 // every step: reading, sending, waiting for the answer, storing the progress. It reports false when the process ends before.
 func (x *interrupted) reached(file string, point int64, ended chan error) bool {
-	last, at, batch := int64(-1), time.Now(), time.Duration(0)
+	last, at := int64(-1), time.Now()
+	var batch time.Duration
 	for {
 		done, known := progressOf(file)
 		if known && done != last {

@@ -12,7 +12,8 @@ import (
 )
 
 func TestArguments(t *testing.T) {
-	for _, args := range [][]string{{}, {"nothing"}, {"writes", "visibility"}, {"--workers", "0", "writes"}, {"--changes", "3", "visibility"}, {"--duration", "0s", "writes"},
+	for _, args := range [][]string{
+		{}, {"nothing"}, {"writes", "visibility"}, {"--workers", "0", "writes"}, {"--changes", "3", "visibility"}, {"--duration", "0s", "writes"},
 		{"--revocations", "0", "visibility"}, {"--consoles", "21", "consoles"}, {"--pairs", "0", "consoles"}, {"--shape", "9x9", "consoles"},
 		{"--page", "nothing", "consoles"}, {"--rows", "0", "import"}, {"--kills", "-1", "import"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -188,12 +189,12 @@ func (m *matrix) tryRoles(pattern, who, body string) {
 		strings.Contains(pattern, "{user_id}") && status != 404 {
 		m.Errorf("%s as an admin of another marketplace: %d %s %s", pattern, status, code, text)
 	}
-	for i := len(m.roles) - 1; i >= 0; i-- {
+	for i, role := range slices.Backward(m.roles) {
 		if who[i] == '-' {
-			refused("a role that it is not for", m.roles[i])
+			refused("a role that it is not for", role)
 			continue
 		}
-		if status, code, _ := m.ask(m.roles[i], pattern, body); status == 401 || code == "forbidden_role" || status >= 500 {
+		if status, code, _ := m.ask(role, pattern, body); status == 401 || code == "forbidden_role" || status >= 500 {
 			m.Errorf("%s as role %c: %d %s", pattern, who[i], status, code)
 		}
 	}

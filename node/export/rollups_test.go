@@ -19,8 +19,8 @@ func TestEveryCounterIsAColumn(t *testing.T) {
 			v.SetInt(next)
 			want, next = want+next, next*2
 		case reflect.Struct:
-			for i := range v.NumField() {
-				fill(v.Field(i))
+			for _, field := range v.Fields() {
+				fill(field)
 			}
 		case reflect.Array:
 			for i := range v.Len() {

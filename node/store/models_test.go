@@ -143,9 +143,11 @@ func (j *journeys) comeBack() {
 // finish credits everything.
 func (j *journeys) finish() {
 	j.credit(time.Minute, j.data()...)
-	for j.credit(0) > 0 {
+	for more := true; more; more = j.credit(0) > 0 {
+		continue
 	}
-	for j.carryOut() > 0 {
+	for more := true; more; more = j.carryOut() > 0 {
+		continue
 	}
 }
 

@@ -172,12 +172,10 @@ export function accessTests(given) {
     await inviting.close();
   });
 
-  // Each of the three finds out in its own way: a page that reads every few seconds, one that only has a stream, and one that
-  // does neither and finds out when it is used.
+  // Each of the two finds out in its own way: a page that reads every few seconds, and one that only has a stream.
   for (const [path, shown] of [
     ["/cluster", (page) => page.getByText("The cluster is healthy")],
     ["/live", (page) => page.getByRole("img", { name: "Auctions per second of the last two minutes" })],
-    ["/placements", (page) => page.getByRole("table")],
   ])
     test(`a node that stops gives a message on ${path}, and the page goes on without a reload when it is back`, async () => {
       const { browser, demo } = given;
@@ -193,7 +191,6 @@ export function accessTests(given) {
       });
       const notice = page.getByText("The node does not answer", { exact: true });
       await demo.stop();
-      if (path === "/placements") await page.getByRole("link", { name: "Campaigns" }).click();
       try {
         await notice.waitFor();
         await page.mouse.move(700, 850); // Off the link, whose colours differ under the mouse.
@@ -202,8 +199,7 @@ export function accessTests(given) {
         await demo.start(); // The tests that follow need it.
       }
       await notice.waitFor({ state: "detached" });
-      if (path === "/placements") await page.getByRole("switch").first().waitFor();
-      else await shown(page).first().waitFor();
+      await shown(page).first().waitFor();
       await page.getByRole("link", { name: "Campaigns" }).click();
       await settled(page);
       assert.ok((await page.getByRole("switch").count()) > 0);

@@ -125,6 +125,7 @@ func (c *Clients) create(ctx context.Context, campaign *history.Campaign) error 
 		charge, amount = "CPM", amount*1_000
 	case history.Purchase:
 		charge = "CPA"
+	default:
 	}
 	if campaign.Daily {
 		period = "daily"

@@ -39,7 +39,7 @@ type Shop struct {
 // NewShop returns a shop without events.
 func NewShop(t testing.TB) *Shop {
 	t.Helper()
-	w := &Shop{Environment: managetest.New(t), t: t, random: rand.New(rand.NewPCG(5, 6))}
+	w := &Shop{Environment: managetest.New(t), t: t, random: rand.New(rand.NewPCG(5, 6))} //nolint:gosec // Repeatable, no secret.
 	w.tenant = w.Store.Tenant(managetest.Main)
 	for i := range campaigns {
 		c := &market.Campaign{

@@ -102,6 +102,7 @@ func naiveRules(m Model, name market.Attribution, other attribution.Window) attr
 			r.Windows[f].Click = 0
 		case OtherWindows:
 			r.Windows[f] = other
+		default:
 		}
 	}
 	return r

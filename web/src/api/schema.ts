@@ -920,7 +920,7 @@ export interface Operations {
   };
   "GET /reporting-service/attribution-models/{job_id}": {
     path: { "job_id": string };
-    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet" };
     body: undefined;
     answer: Schemas["report.ModelsReport"];
   };
