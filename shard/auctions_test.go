@@ -3,6 +3,7 @@ package shard_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/command"
@@ -23,11 +24,11 @@ func TestAuctionsAreCountedOnce(t *testing.T) {
 		}))).Refusal
 	}
 	sums := func() string {
-		var all string
+		var all strings.Builder
 		for _, c := range r.Queries().CampaignAuctions(campaign(1, "v", 1).ID, 0, math.MaxUint32) {
-			all += fmt.Sprint(c.Cell-cell, " ", c.Won, " ", c.Lost[0], " ", c.Lost[14], " ", c.LostTotal())
+			all.WriteString(fmt.Sprint(c.Cell-cell, " ", c.Won, " ", c.Lost[0], " ", c.Lost[14], " ", c.LostTotal()))
 		}
-		return all
+		return all.String()
 	}
 	expect(t, "before the level", counted(1, 7, 1, 3), command.TooEarly)
 	expect(t, "nothing counted", sums(), "")

@@ -40,12 +40,12 @@ func (c *cluster) node() string {
 func twoCells(t *testing.T, a, b *cluster) (f *File, auctions, management string) {
 	t.Helper()
 	auctions, management = freeAddress(t), freeAddress(t)
-	f, err := Read([]byte(fmt.Sprintf(`auction_listen: %q
+	f, err := Read(fmt.Appendf(nil, `auction_listen: %q
 manage_listen: %q
 cells:
   - {name: a, hosts: [a.example], keys: [AAAAAAAA], nodes: [%s]}
   - {name: b, hosts: [b.example], nodes: [%s]}
-`, auctions, management, a.node(), b.node())))
+`, auctions, management, a.node(), b.node()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,15 +64,16 @@ func servedAdPath(token, more string) string { return "/console/api/served-ads?i
 
 // What came of an ad says in a line whether it may still be charged, the charge, and each interaction with its effect.
 func whatCameOf(ad map[string]any) string {
-	text := fmt.Sprintf("open %v", ad["open"])
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("open %v", ad["open"]))
 	if charge, _ := ad["charge"].(map[string]any); charge != nil {
-		text += fmt.Sprintf(", %v %v of %v for a %v, %v given back", charge["outcome"], charge["amount"], ad["price"], ad["paidBy"], charge["reversed"])
+		text.WriteString(fmt.Sprintf(", %v %v of %v for a %v, %v given back", charge["outcome"], charge["amount"], ad["price"], ad["paidBy"], charge["reversed"]))
 	}
 	for _, x := range ad["interactions"].([]any) {
 		x := x.(map[string]any)
-		text += fmt.Sprintf(", %v %v", x["kind"], x["effect"])
+		text.WriteString(fmt.Sprintf(", %v %v", x["kind"], x["effect"]))
 	}
-	return text
+	return text.String()
 }
 
 // Of an ad that won, staff see whether its click came, what was charged for it and why not more: the budget was used, the click came

@@ -151,14 +151,14 @@ func TestRows(t *testing.T) {
 		if err != nil || r.Rows != 1 {
 			t.Errorf("%.80s: %+v, %v", c.row, r, err)
 		}
-		sent := ""
+		var sent strings.Builder
 		for _, m := range []map[string]string{n.upserted, n.campaigns} {
 			for _, body := range m {
-				sent += body
+				sent.WriteString(body)
 			}
 		}
-		if sent != c.want || (r.Failed == 1) != (c.faults != "") {
-			t.Errorf("%.80s: %d failed, sent %s\nwant %s", c.row, r.Failed, sent, c.want)
+		if sent.String() != c.want || (r.Failed == 1) != (c.faults != "") {
+			t.Errorf("%.80s: %d failed, sent %s\nwant %s", c.row, r.Failed, sent.String(), c.want)
 		}
 		written := readFile(t, r.Errors)
 		for part := range strings.SplitSeq(c.faults, ";") {

@@ -15,11 +15,12 @@ var start = time.Date(2026, 3, 17, 9, 30, 0, 0, time.UTC)
 // lines writes records in short: level, message, and attributes.
 func lines(all []Record) (text []string) {
 	for _, r := range all {
-		line := r.Level.String() + " " + r.Message
+		var line strings.Builder
+		line.WriteString(r.Level.String() + " " + r.Message)
 		for _, a := range r.Attributes {
-			line += " " + a.Name + "=" + a.Value
+			line.WriteString(" " + a.Name + "=" + a.Value)
 		}
-		text = append(text, line)
+		text = append(text, line.String())
 	}
 	return text
 }

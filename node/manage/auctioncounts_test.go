@@ -82,11 +82,12 @@ func TestReportsTellAuctions(t *testing.T) {
 		if err := json.Unmarshal(rec.Body.Bytes(), &body); err != nil {
 			t.Fatal(err)
 		}
-		text := string(body.Auctions)
+		var text strings.Builder
+		text.WriteString(string(body.Auctions))
 		for _, day := range body.Reports {
-			text += day.Date + string(day.Auctions)
+			text.WriteString(day.Date + string(day.Auctions))
 		}
-		return text
+		return text.String()
 	}
 	of := func(won, lost int, percentage, reasons string, counted int) string {
 		return fmt.Sprintf(`{"won":%d,"lost":%d,"percentageWon":%s,"reasons":{%s},"counted":%d}`, won, lost, percentage, reasons, counted)

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,18 +16,19 @@ import (
 // pathOf writes a path in short: its state, each touch with the campaign's number and whether it was considered, and for each credit the
 // item, the touch, and whether it is a halo and charged.
 func (w *shopping) pathOf(p *store.PurchasePath) string {
-	text := fmt.Sprintf("open %v, user %v:", p.Open, p.UserKnown)
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("open %v, user %v:", p.Open, p.UserKnown))
 	number := map[string]int{}
 	for i := range w.campaigns {
 		number[w.campaigns[i].ID.String()] = i
 	}
 	for _, x := range p.Touches {
-		text += fmt.Sprintf(" %v of %d considered %v;", x.Kind, number[x.CampaignID.String()], x.Considered)
+		text.WriteString(fmt.Sprintf(" %v of %d considered %v;", x.Kind, number[x.CampaignID.String()], x.Considered))
 	}
 	for _, c := range p.Credits {
-		text += fmt.Sprintf(" item %d to touch %d of %d halo %v charged %v;", c.Item, c.Touch, number[c.CampaignID.String()], c.Halo, c.Charged > 0)
+		text.WriteString(fmt.Sprintf(" item %d to touch %d of %d halo %v charged %v;", c.Item, c.Touch, number[c.CampaignID.String()], c.Halo, c.Charged > 0))
 	}
-	return text
+	return text.String()
 }
 
 // The path of a purchase names the touches of its user in all groups, newest first, and which items they got, in the own marketplace

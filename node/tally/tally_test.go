@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -176,12 +177,12 @@ func TestAuctionsCountInTheirHour(t *testing.T) {
 		v.AddAuctionWon(1)
 		time.Sleep(20 * time.Second)
 		first := uint32(midnight.Add(-30*time.Minute).Unix() / rollup.CellSeconds)
-		got := ""
+		var got strings.Builder
 		for _, c := range g.counted(t, 1) {
-			got += fmt.Sprint(c.Cell-first, ":", c.Won, " ")
+			got.WriteString(fmt.Sprint(c.Cell-first, ":", c.Won, " "))
 		}
-		if got != "0:1 4:2 " {
-			t.Errorf("won by quarter of an hour: %s", got)
+		if got.String() != "0:1 4:2 " {
+			t.Errorf("won by quarter of an hour: %s", got.String())
 		}
 		x.Close()
 	})
@@ -215,12 +216,12 @@ func TestReportsOnRequest(t *testing.T) {
 	if err := x.Report(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got := ""
+	var got strings.Builder
 	for _, c := range g.counted(t, 1) {
-		got += fmt.Sprint(c.Cell*rollup.CellSeconds/3600%24, ":", c.Won, " ")
+		got.WriteString(fmt.Sprint(c.Cell*rollup.CellSeconds/3600%24, ":", c.Won, " "))
 	}
-	if got != "10:1 11:1 12:1 " {
-		t.Errorf("won by hour: %s", got)
+	if got.String() != "10:1 11:1 12:1 " {
+		t.Errorf("won by hour: %s", got.String())
 	}
 }
 
