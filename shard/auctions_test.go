@@ -26,7 +26,7 @@ func TestAuctionsAreCountedOnce(t *testing.T) {
 	sums := func() string {
 		var all strings.Builder
 		for _, c := range r.Queries().CampaignAuctions(campaign(1, "v", 1).ID, 0, math.MaxUint32) {
-			all.WriteString(fmt.Sprint(c.Cell-cell, " ", c.Won, " ", c.Lost[0], " ", c.Lost[14], " ", c.LostTotal()))
+			fmt.Fprint(&all, c.Cell-cell, " ", c.Won, " ", c.Lost[0], " ", c.Lost[14], " ", c.LostTotal())
 		}
 		return all.String()
 	}

@@ -13,9 +13,19 @@ import (
 
 func TestArguments(t *testing.T) {
 	for _, args := range [][]string{
-		{}, {"nothing"}, {"writes", "visibility"}, {"--workers", "0", "writes"}, {"--changes", "3", "visibility"}, {"--duration", "0s", "writes"},
-		{"--revocations", "0", "visibility"}, {"--consoles", "21", "consoles"}, {"--pairs", "0", "consoles"}, {"--shape", "9x9", "consoles"},
-		{"--page", "nothing", "consoles"}, {"--rows", "0", "import"}, {"--kills", "-1", "import"},
+		{},
+		{"nothing"},
+		{"writes", "visibility"},
+		{"--workers", "0", "writes"},
+		{"--changes", "3", "visibility"},
+		{"--duration", "0s", "writes"},
+		{"--revocations", "0", "visibility"},
+		{"--consoles", "21", "consoles"},
+		{"--pairs", "0", "consoles"},
+		{"--shape", "9x9", "consoles"},
+		{"--page", "nothing", "consoles"},
+		{"--rows", "0", "import"},
+		{"--kills", "-1", "import"},
 	} {
 		if err := command(t.Context(), args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%v: accepted", args)

@@ -65,13 +65,13 @@ func servedAdPath(token, more string) string { return "/console/api/served-ads?i
 // What came of an ad says in a line whether it may still be charged, the charge, and each interaction with its effect.
 func whatCameOf(ad map[string]any) string {
 	var text strings.Builder
-	text.WriteString(fmt.Sprintf("open %v", ad["open"]))
+	fmt.Fprintf(&text, "open %v", ad["open"])
 	if charge, _ := ad["charge"].(map[string]any); charge != nil {
-		text.WriteString(fmt.Sprintf(", %v %v of %v for a %v, %v given back", charge["outcome"], charge["amount"], ad["price"], ad["paidBy"], charge["reversed"]))
+		fmt.Fprintf(&text, ", %v %v of %v for a %v, %v given back", charge["outcome"], charge["amount"], ad["price"], ad["paidBy"], charge["reversed"])
 	}
 	for _, x := range ad["interactions"].([]any) {
 		x := x.(map[string]any)
-		text.WriteString(fmt.Sprintf(", %v %v", x["kind"], x["effect"]))
+		fmt.Fprintf(&text, ", %v %v", x["kind"], x["effect"])
 	}
 	return text.String()
 }

@@ -17,16 +17,16 @@ import (
 // item, the touch, and whether it is a halo and charged.
 func (w *shopping) pathOf(p *store.PurchasePath) string {
 	var text strings.Builder
-	text.WriteString(fmt.Sprintf("open %v, user %v:", p.Open, p.UserKnown))
+	fmt.Fprintf(&text, "open %v, user %v:", p.Open, p.UserKnown)
 	number := map[string]int{}
 	for i := range w.campaigns {
 		number[w.campaigns[i].ID.String()] = i
 	}
 	for _, x := range p.Touches {
-		text.WriteString(fmt.Sprintf(" %v of %d considered %v;", x.Kind, number[x.CampaignID.String()], x.Considered))
+		fmt.Fprintf(&text, " %v of %d considered %v;", x.Kind, number[x.CampaignID.String()], x.Considered)
 	}
 	for _, c := range p.Credits {
-		text.WriteString(fmt.Sprintf(" item %d to touch %d of %d halo %v charged %v;", c.Item, c.Touch, number[c.CampaignID.String()], c.Halo, c.Charged > 0))
+		fmt.Fprintf(&text, " item %d to touch %d of %d halo %v charged %v;", c.Item, c.Touch, number[c.CampaignID.String()], c.Halo, c.Charged > 0)
 	}
 	return text.String()
 }

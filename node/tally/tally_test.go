@@ -179,7 +179,7 @@ func TestAuctionsCountInTheirHour(t *testing.T) {
 		first := uint32(midnight.Add(-30*time.Minute).Unix() / rollup.CellSeconds)
 		var got strings.Builder
 		for _, c := range g.counted(t, 1) {
-			got.WriteString(fmt.Sprint(c.Cell-first, ":", c.Won, " "))
+			fmt.Fprint(&got, c.Cell-first, ":", c.Won, " ")
 		}
 		if got.String() != "0:1 4:2 " {
 			t.Errorf("won by quarter of an hour: %s", got.String())
@@ -218,7 +218,7 @@ func TestReportsOnRequest(t *testing.T) {
 	}
 	var got strings.Builder
 	for _, c := range g.counted(t, 1) {
-		got.WriteString(fmt.Sprint(c.Cell*rollup.CellSeconds/3600%24, ":", c.Won, " "))
+		fmt.Fprint(&got, c.Cell*rollup.CellSeconds/3600%24, ":", c.Won, " ")
 	}
 	if got.String() != "10:1 11:1 12:1 " {
 		t.Errorf("won by hour: %s", got.String())
