@@ -177,7 +177,7 @@ type Background struct {
 	PerMarketplace int           `help:"Maximum number of reports, explanations and forecasts of a marketplace that run at the same time; others wait." placeholder:"N" min:"1" max:"64"`
 	PerNode        int           `help:"Maximum number of reports, explanations and forecasts of all marketplaces that run at the same time." placeholder:"N" min:"1" max:"64"`
 	CPUPerMinute   time.Duration `help:"CPU time per minute for the reports, explanations and forecasts of a marketplace." placeholder:"DURATION" min:"100ms" max:"1h"`
-	CPUPercent     int           `help:"Share of the node's CPUs that all management requests use together while it answers 250 auctions and events requests a second per CPU or more." placeholder:"PERCENT" min:"1" max:"100"`
+	CPUPercent     int           `help:"Share of the node's CPUs that all management requests use together while it answers 250 auctions and events requests a second per CPU or more; marketplaces that have used little get a quarter of it in addition." placeholder:"PERCENT" min:"1" max:"100"`
 }
 
 // Blob says where uploaded files are stored: in a directory of this machine, with copies on a majority of the nodes of
