@@ -3,7 +3,7 @@ package shard
 import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // advance applies what the passing of time changes: it starts budget periods and drops dedup keys, request ids, staged
@@ -54,7 +54,7 @@ func (m *Machine) roll(p command.Periods) {
 func (m *Machine) rollBudget(c *campaign, now *command.Periods, sameMonth bool) {
 	var rolled bool
 	before := c.budget
-	if c.Period == market.Daily && m.tenant(c.Marketplace).carriesOver {
+	if c.Period == model.Daily && m.tenant(c.Marketplace).carriesOver {
 		rolled = c.budget.RollOver(now.Day, sameMonth)
 	} else {
 		rolled = c.budget.Roll(periodNumber(now, c.Period))
@@ -79,23 +79,23 @@ func (m *Machine) beginPeriod(b *ledger.Budget) {
 }
 
 // newBudget returns the budget of a new campaign, or of one whose period changes.
-func (m *Machine) newBudget(c *market.Campaign) ledger.Budget {
+func (m *Machine) newBudget(c *model.Campaign) ledger.Budget {
 	t := m.tenant(c.Marketplace)
 	b := ledger.Budget{Amount: c.Budget, Period: periodNumber(&t.periods, c.Period)}
-	if c.Period == market.Daily && t.carriesOver {
+	if c.Period == model.Daily && t.carriesOver {
 		b.Days = 1
 	}
 	return b
 }
 
 // periodNumber returns the number of the current period of a kind. A total budget has a single period, number 0.
-func periodNumber(p *command.Periods, kind market.Period) uint32 {
+func periodNumber(p *command.Periods, kind model.Period) uint32 {
 	switch kind {
-	case market.Daily:
+	case model.Daily:
 		return p.Day
-	case market.Weekly:
+	case model.Weekly:
 		return p.Week
-	case market.Monthly:
+	case model.Monthly:
 		return p.Month
 	default:
 		return 0

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -14,7 +14,7 @@ import (
 type managed struct {
 	*testing.T
 	*shardtest.Replica
-	campaign market.Campaign
+	campaign model.Campaign
 	last     uint32
 }
 

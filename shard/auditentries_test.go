@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -60,7 +60,7 @@ func TestAnAuditEntryIsStoredWithItsChange(t *testing.T) {
 		Marketplace: 1, Segment: "u", Upload: ids.UUID{1}, Action: command.SegmentReplace,
 	})
 	bid := command.AppendPutBids(nil, benchNow, &command.PutBids{
-		Campaign: id, Marketplace: 1, Bids: []market.Bid{{ID: ids.UUID{7}, Target: "p", Amount: 5}},
+		Campaign: id, Marketplace: 1, Bids: []model.Bid{{ID: ids.UUID{7}, Target: "p", Amount: 5}},
 	})
 	var want []string
 	for i, x := range []struct {
@@ -86,8 +86,8 @@ func TestAnAuditEntryIsStoredWithItsChange(t *testing.T) {
 		{"add a bid", bid, command.Done, true},
 		{"add it again", bid, command.Done, false},
 		{"pause", patch(command.PatchCampaign{Active: new(false)}), command.Done, true},
-		{"end", patch(command.PatchCampaign{Status: new(market.Terminated)}), command.Done, true},
-		{"end again", patch(command.PatchCampaign{Status: new(market.Terminated)}), command.Done, false},
+		{"end", patch(command.PatchCampaign{Status: new(model.Terminated)}), command.Done, true},
+		{"end again", patch(command.PatchCampaign{Status: new(model.Terminated)}), command.Done, false},
 		{"change after the end", patch(command.PatchCampaign{Active: new(true)}), command.WrongState, false},
 		{"upload users", segment, command.Done, true},
 		{"upload them again", segment, command.Done, false},

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -36,7 +36,7 @@ func newClicks() *clicks {
 	c := &clicks{e: command.Events{Marketplace: 1, Records: make([]command.EventRecord, 50)}}
 	for i := range c.e.Records {
 		c.e.Records[i] = command.EventRecord{
-			Kind: event.Click, Charge: market.CPC, Bucket: event.BucketOf(benchNow), Cell: benchNow / 900_000,
+			Kind: event.Click, Charge: model.CPC, Bucket: event.BucketOf(benchNow), Cell: benchNow / 900_000,
 			OccurredMillis: benchNow, Campaign: uint32(1 + i%8), Bid: uint32(1 + i%8), Price: 250_000,
 			Rank: uint8(1 + i%4), AgeSeconds: uint32(i), Product: fmt.Appendf(nil, "product-%d", i%8),
 		}
@@ -77,7 +77,7 @@ func create(marketplace uint16, vendor string, n byte, budget int64) []byte {
 	c := campaign(marketplace, vendor, n)
 	c.Budget = micros(budget)
 	return command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{
-		Campaign: c, Bids: []market.Bid{{ID: ids.UUID{'b', n}, Target: "p1", Amount: 250_000, Active: true}},
+		Campaign: c, Bids: []model.Bid{{ID: ids.UUID{'b', n}, Target: "p1", Amount: 250_000, Active: true}},
 	})
 }
 
@@ -141,7 +141,7 @@ func BenchmarkAttempt(b *testing.B) {
 			c := campaign(1, "v", 1)
 			b.ReportAllocs()
 			for n := uint64(0); b.Loop(); n++ {
-				cmd := command.AppendPutBids(nil, benchNow, &command.PutBids{Campaign: c.ID, Marketplace: 1, Bids: []market.Bid{
+				cmd := command.AppendPutBids(nil, benchNow, &command.PutBids{Campaign: c.ID, Marketplace: 1, Bids: []model.Bid{
 					{ID: ids.UUID{'b', 1}, Target: "p1", Amount: micros(n), Active: true},
 				}})
 				if attempted {

@@ -5,11 +5,11 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // newBids checks the bids of a new campaign and returns the reason and index of the first that is refused.
-func (m *Machine) newBids(bids []market.Bid) (why command.Refusal, index int) {
+func (m *Machine) newBids(bids []model.Bid) (why command.Refusal, index int) {
 	if len(bids) > BidsMax {
 		return command.TooMany, BidsMax
 	}
@@ -28,7 +28,7 @@ func (m *Machine) newBids(bids []market.Bid) (why command.Refusal, index int) {
 }
 
 // addBid gives a bid the next ordinal and stores it. REQUIRES: its id is new.
-func (m *Machine) addBid(c *campaign, b *market.Bid) {
+func (m *Machine) addBid(c *campaign, b *model.Bid) {
 	m.state.lastBid++
 	b.Ordinal = m.state.lastBid
 	c.bids++
@@ -46,7 +46,7 @@ func (m *Machine) putBids(p *command.PutBids) command.Result {
 	if c == nil {
 		return refused(command.NotFound, 0)
 	}
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		return refused(command.WrongState, 0)
 	}
 	first, why, index := m.checkBids(c, p.Bids)
@@ -72,7 +72,7 @@ func (m *Machine) putBids(p *command.PutBids) command.Result {
 
 // checkBids checks a PutBids before anything is changed. It returns the ordinal of the first new bid, or, when no bid
 // is new, the ordinal of the first bid, so that a repeat of a command that only adds bids gets the same answer.
-func (m *Machine) checkBids(c *campaign, bids []market.Bid) (first uint32, why command.Refusal, index int) {
+func (m *Machine) checkBids(c *campaign, bids []model.Bid) (first uint32, why command.Refusal, index int) {
 	within := make(map[ids.UUID]bool, len(bids))
 	alive, fresh := int(c.bids), false
 	for i := range bids {
@@ -110,21 +110,21 @@ func (m *Machine) checkBids(c *campaign, bids []market.Bid) (first uint32, why c
 }
 
 // bidOf returns a bid of a campaign by id.
-func (m *Machine) bidOf(c *campaign, id ids.UUID) (b market.Bid, found bool) {
+func (m *Machine) bidOf(c *campaign, id ids.UUID) (b model.Bid, found bool) {
 	at, found := m.get(keyBidID(nil, id))
 	if !found || binary.BigEndian.Uint32(at) != c.Ordinal {
-		return market.Bid{}, false
+		return model.Bid{}, false
 	}
 	stored, found := m.get(keyBid(nil, c.Ordinal, binary.BigEndian.Uint32(at[4:])))
 	if !found {
-		return market.Bid{}, false
+		return model.Bid{}, false
 	}
 	return mustBid(stored), true
 }
 
 // replaceBid replaces the changeable members of a bid; target, ordinal and creation time stay. A deleted bid is not
 // changed.
-func (m *Machine) replaceBid(c *campaign, old market.Bid, b *market.Bid) {
+func (m *Machine) replaceBid(c *campaign, old model.Bid, b *model.Bid) {
 	if old.Deleted {
 		return
 	}
@@ -134,7 +134,7 @@ func (m *Machine) replaceBid(c *campaign, old market.Bid, b *market.Bid) {
 }
 
 // storeBid stores a bid that was changed or deleted.
-func (m *Machine) storeBid(c *campaign, b *market.Bid) {
+func (m *Machine) storeBid(c *campaign, b *model.Bid) {
 	if b.Deleted {
 		c.bids--
 		m.listExclusive(c, b)
@@ -151,7 +151,7 @@ func (m *Machine) patchBid(p *command.PatchBid) command.Result {
 	if c == nil {
 		return refused(command.NotFound, 0)
 	}
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		return refused(command.WrongState, 0)
 	}
 	b, found := m.bidOf(c, p.Bid)

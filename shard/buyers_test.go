@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -26,7 +26,7 @@ func purchaseOf(r *shardtest.Replica, n byte, now int64) command.PurchaseName {
 
 // decideNothing credits a purchase to nobody, by the rules of amazon.
 func decideNothing(r *shardtest.Replica, name command.PurchaseName) {
-	d := command.CreditDecision{Purchase: name, Attribution: market.AttributionAmazon}
+	d := command.CreditDecision{Purchase: name, Attribution: model.AttributionAmazon}
 	r.Do(command.AppendDecideCredits(nil, name.OpenedMillis, &command.DecideCredits{Decisions: []command.CreditDecision{d}}))
 }
 
@@ -35,7 +35,7 @@ func decideNothing(r *shardtest.Replica, name command.PurchaseName) {
 func TestBuyersAreKeptWithDecidedPurchases(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelModels))
-	buyer := func(why string, name command.PurchaseName, want uint64, rules market.Attribution, vendor string) {
+	buyer := func(why string, name command.PurchaseName, want uint64, rules model.Attribution, vendor string) {
 		t.Helper()
 		p, found := r.Queries().Purchase(&name)
 		expect(t, why+": found", found, true)
@@ -48,11 +48,11 @@ func TestBuyersAreKeptWithDecidedPurchases(t *testing.T) {
 	buyer("before the decision", one, 0, 0, "")
 	decideNothing(r, one)
 	decideNothing(r, two)
-	buyer("decided", one, someBuyer, market.AttributionAmazon, "v1")
+	buyer("decided", one, someBuyer, model.AttributionAmazon, "v1")
 	r = open(t, r.KV)
-	buyer("after a restart", two, someBuyer, market.AttributionAmazon, "v1")
+	buyer("after a restart", two, someBuyer, model.AttributionAmazon, "v1")
 	for _, user := range []uint64{someBuyer + 1, someBuyer} {
-		buyer("another user was erased", two, someBuyer, market.AttributionAmazon, "v1")
+		buyer("another user was erased", two, someBuyer, model.AttributionAmazon, "v1")
 		r.Do(command.AppendForgetUser(nil, benchNow+2, &command.ForgetUser{Marketplace: 1, User: user}))
 	}
 	buyer("erased", one, 0, 0, "")
@@ -83,14 +83,14 @@ func TestNoBuyersBelowTheLevel(t *testing.T) {
 func TestBuyersAreKeptForTheDaysOfTouches(t *testing.T) {
 	r := openRetention(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelModels))
-	r.Do(command.AppendPutMarketplace(nil, benchNow, &market.Marketplace{Ordinal: 1}))
+	r.Do(command.AppendPutMarketplace(nil, benchNow, &model.Marketplace{Ordinal: 1}))
 	var names []command.PurchaseName
 	for n := range byte(5) {
 		names = append(names, purchaseOf(r, n+1, benchNow+int64(n)))
 		decideNothing(r, names[n])
 	}
 	now := int64(benchNow + 16*day)
-	r.Do(command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: 1, TouchDays: 16}))
+	r.Do(command.AppendPutMarketplace(nil, now, &model.Marketplace{Ordinal: 1, TouchDays: 16}))
 	for _, want := range []int{3, 1, 0, 0} {
 		r.Do(command.AppendAdvance(nil, now, &command.Advance{}))
 		left, found := 0, 0
@@ -107,7 +107,7 @@ func TestBuyersAreKeptForTheDaysOfTouches(t *testing.T) {
 		expect(t, "purchases", found, len(names))
 	}
 	late := purchaseOf(r, 9, now)
-	r.Do(command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: 1, TouchDays: 2}))
+	r.Do(command.AppendPutMarketplace(nil, now, &model.Marketplace{Ordinal: 1, TouchDays: 2}))
 	r.Do(command.AppendAdvance(nil, now+3*day, &command.Advance{}))
 	d := command.CreditDecision{Purchase: late}
 	r.Do(command.AppendDecideCredits(nil, now+3*day, &command.DecideCredits{Decisions: []command.CreditDecision{d}}))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // createCampaign adds a campaign with its bids. When the id is taken by a campaign of the same vendor, the command is a
@@ -89,7 +89,7 @@ func (m *Machine) addCampaign(c *campaign) {
 // campaign that is paid by purchases would win for free, and is shown as inactive.
 func (m *Machine) feedCampaign(c *campaign) {
 	shown := &c.Campaign
-	if m.state.level < command.LevelAttribution && c.Charge == market.CPA {
+	if m.state.level < command.LevelAttribution && c.Charge == model.CPA {
 		inactive := c.Campaign
 		inactive.Active = false
 		shown = &inactive
@@ -109,8 +109,8 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	if c == nil {
 		return refused(command.NotFound, 0)
 	}
-	if c.Status == market.Terminated {
-		if p.Status != nil && *p.Status == market.Terminated {
+	if c.Status == model.Terminated {
+		if p.Status != nil && *p.Status == model.Terminated {
 			m.repeated = true
 			return command.Result{}
 		}
@@ -147,14 +147,14 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	}
 	m.storeCampaign(c)
 	m.feedCampaign(c)
-	if c.TargetROASMilli != target && c.Type == market.Autobidding {
+	if c.TargetROASMilli != target && c.Type == model.Autobidding {
 		for _, b := range m.bidsOf(c) { // Their base bids follow the target.
 			m.feed.PutBid(&c.Campaign, &b)
 		}
 	}
 	m.changed = true
 	m.publishBalances(c)
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		m.dropPace(c)
 	}
 	return command.Result{}
@@ -223,11 +223,11 @@ func (m *Machine) changeWallet(c *campaign, id ids.UUID) command.Refusal {
 // changePeriod changes the length of a budget period. What was spent in the old period counts as spent in the new one,
 // and a total budget counts everything that was ever spent, so a change of the period never makes a budget available
 // twice.
-func (m *Machine) changePeriod(c *campaign, kind market.Period) {
+func (m *Machine) changePeriod(c *campaign, kind model.Period) {
 	c.Period = kind
 	fresh := m.newBudget(&c.Campaign)
 	c.budget.Period, c.budget.Carryover = fresh.Period, fresh.Carryover
-	if kind == market.Total {
+	if kind == model.Total {
 		c.budget.Spent, c.budget.Overdelivered = c.budget.SpentTotal, c.budget.OverdeliveredTotal
 	}
 }

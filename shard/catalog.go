@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // categoryDepthMax bounds the walk to the root of a category tree. BOUND: real trees have fewer than ten levels;
@@ -48,7 +48,7 @@ func (m *Machine) putCategories(p *command.PutCategories) command.Result {
 
 // checkAncestors walks from a category to its root. It returns Cycle when the walk comes back to the category, and
 // TooMany when the root is further than categoryDepthMax.
-func (t *txn) checkAncestors(marketplace uint16, c *market.Category) command.Refusal {
+func (t *txn) checkAncestors(marketplace uint16, c *model.Category) command.Refusal {
 	key := keyCatalog(nil, tableCategory, marketplace, c.ID)
 	stored, found := t.get(key) // A later element of the command may have replaced c.
 	for range categoryDepthMax {
@@ -78,7 +78,7 @@ func (m *Machine) putProducts(p *command.PutProducts) command.Result {
 	for i := range p.Products {
 		x := &p.Products[i]
 		key := keyCatalog(nil, tableProduct, p.Marketplace, x.ID)
-		var old market.Product
+		var old model.Product
 		var was uint64
 		if stored, found := m.get(key); found {
 			was, old = m.hashOf(key, stored), mustProduct(stored)
@@ -95,7 +95,7 @@ func (m *Machine) putProducts(p *command.PutProducts) command.Result {
 // patchProducts changes the named members of products, all or nothing. All other members keep their current value, even
 // when the proposer has seen an older one.
 func (m *Machine) patchProducts(p *command.PatchProducts) command.Result {
-	after := make(map[string]market.Product, len(p.Products))
+	after := make(map[string]model.Product, len(p.Products))
 	for i := range p.Products {
 		patch := &p.Products[i]
 		x, staged := after[patch.ID]
@@ -172,30 +172,30 @@ func isID(id string) bool { return id != "" && len(id) <= textMax }
 // checked the digest, so only a defect or broken memory can cause this, and any further step could replicate the
 // damage.
 
-func mustCategory(b []byte) market.Category {
+func mustCategory(b []byte) model.Category {
 	d := command.NewDecoder(b)
-	var c market.Category
+	var c model.Category
 	d.Category(&c)
 	return must(c, d.Err())
 }
 
-func mustProduct(b []byte) market.Product {
+func mustProduct(b []byte) model.Product {
 	d := command.NewDecoder(b)
-	var p market.Product
+	var p model.Product
 	d.Product(&p)
 	return must(p, d.Err())
 }
 
-func mustMarketplace(b []byte) market.Marketplace {
+func mustMarketplace(b []byte) model.Marketplace {
 	d := command.NewDecoder(b)
-	var x market.Marketplace
+	var x model.Marketplace
 	d.Marketplace(&x)
 	return must(x, d.Err())
 }
 
-func mustBid(b []byte) market.Bid {
+func mustBid(b []byte) model.Bid {
 	d := command.NewDecoder(b)
-	var bid market.Bid
+	var bid model.Bid
 	d.Bid(&bid)
 	return must(bid, d.Err())
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // ClickAdsMax bounds the ads of a group and marketplace whose click rates are learned one by one. An ad is a product, or
@@ -62,7 +63,7 @@ func (m *Machine) teach(c *campaign, r *command.EventRecord) {
 		}
 		switch {
 		case level < market.ClickAd:
-		case c.Format != market.Listing:
+		case c.Format != model.Listing:
 			m.key = appendU32(m.key, r.Bid)
 		case len(r.Product) == 0:
 			return // The proposer did not know the bid.
@@ -202,7 +203,7 @@ const clickRateKeyMin = 1 + 2 + 1 + 1
 
 // isClickRateKey reports whether a key is one that teach makes.
 func isClickRateKey(key []byte) bool {
-	if len(key) < clickRateKeyMin || int(key[3]) >= market.AdFormats {
+	if len(key) < clickRateKeyMin || int(key[3]) >= model.AdFormats {
 		return false
 	}
 	switch rest := len(key) - clickRateKeyMin; market.ClickLevel(key[4]) {
@@ -211,7 +212,7 @@ func isClickRateKey(key []byte) bool {
 	case market.ClickPlacement:
 		return rest == 1
 	case market.ClickAd:
-		return rest > 1 && (market.AdFormat(key[3]) == market.Listing || rest == 1+4)
+		return rest > 1 && (model.AdFormat(key[3]) == model.Listing || rest == 1+4)
 	}
 	return false
 }
@@ -219,7 +220,7 @@ func isClickRateKey(key []byte) bool {
 // clickCellOf returns what a key names. REQUIRES: isClickRateKey.
 func clickCellOf(key string) market.ClickCell {
 	c := market.ClickCell{
-		Marketplace: uint16(key[1])<<8 | uint16(key[2]), Format: market.AdFormat(key[3]), Level: market.ClickLevel(key[4]),
+		Marketplace: uint16(key[1])<<8 | uint16(key[2]), Format: model.AdFormat(key[3]), Level: market.ClickLevel(key[4]),
 	}
 	rest := key[clickRateKeyMin:]
 	if c.Level >= market.ClickPlacement {
@@ -227,7 +228,7 @@ func clickCellOf(key string) market.ClickCell {
 	}
 	switch {
 	case c.Level < market.ClickAd:
-	case c.Format == market.Listing:
+	case c.Format == model.Listing:
 		c.Product = rest[1:]
 	default:
 		c.Bid = binary.BigEndian.Uint32([]byte(rest[1:]))

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
@@ -23,11 +24,11 @@ func learning(t *testing.T) *shardtest.Replica {
 	t.Helper()
 	r := open(t, shardtest.NewKV())
 	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelNewest}))
-	r.Do(command.AppendPutMarketplace(nil, benchNow, &market.Marketplace{Ordinal: 1, Name: "m", CurrencyCode: "USD"}))
+	r.Do(command.AppendPutMarketplace(nil, benchNow, &model.Marketplace{Ordinal: 1, Name: "m", CurrencyCode: "USD"}))
 	r.Do(deposit(1, "v", 1_000_000))
 	r.Do(create(1, "v", 1, 0))
 	banner := campaign(1, "v", 2)
-	banner.Format = market.Banner
+	banner.Format = model.Banner
 	r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: banner}))
 	onDay(r, 20_000)
 	return r
@@ -185,7 +186,7 @@ func TestAnHourOfTrafficCountsOnce(t *testing.T) {
 	r := learning(t)
 	hourOf := func(at time.Time) command.Traffic {
 		cell, hour := command.CellOf(at.Unix(), 0)
-		return command.Traffic{Marketplace: 1, Cell: cell, Hour: hour, Minutes: 60, Auctions: [market.AdFormats]uint64{1_000, 10}}
+		return command.Traffic{Marketplace: 1, Cell: cell, Hour: hour, Minutes: 60, Auctions: [model.AdFormats]uint64{1_000, 10}}
 	}
 	refusal := func(x command.Traffic) command.Refusal {
 		return result(t, r.Do(command.AppendTraffic(nil, benchNow, &x))).Refusal
@@ -201,7 +202,7 @@ func TestAnHourOfTrafficCountsOnce(t *testing.T) {
 	other := hourOf(now)
 	other.Marketplace = 9
 	expect(t, "of no marketplace", refusal(other), command.NotFound)
-	if r.Queries().Traffic(1) != once || once.All.Seen != 1_010 || once.Formats[market.Banner].Seen != 10 {
+	if r.Queries().Traffic(1) != once || once.All.Seen != 1_010 || once.Formats[model.Banner].Seen != 10 {
 		t.Errorf("the traffic is %d auctions, was %d", r.Queries().Traffic(1).All.Seen, once.All.Seen)
 	}
 	expect(t, "the next hour", refusal(hourOf(now.Add(-time.Hour))), command.Done)
@@ -220,15 +221,15 @@ func TestTrafficFollowsLocalClocks(t *testing.T) {
 		_, offset := at.Zone()
 		cell, hour := command.CellOf(at.Unix(), int64(offset))
 		x := command.Traffic{Marketplace: 1, Cell: cell, Hour: hour, Minutes: 60}
-		x.Auctions[market.Listing] = 100
+		x.Auctions[model.Listing] = 100
 		if at.Hour() == 12 {
-			x.Auctions[market.Listing] = 100_000
+			x.Auctions[model.Listing] = 100_000
 		}
 		expect(t, at.String(), result(t, r.Do(command.AppendTraffic(nil, benchNow, &x))).Refusal, command.Done)
 	}
 	traffic := r.Queries().Traffic(1)
 	expect(t, "auctions", traffic.All.Seen, uint64(28*100_000+(28*23+1)*100))
-	w := traffic.Weights(market.Listing)
+	w := traffic.Weights(model.Listing)
 	for hour, weight := range w.Hours {
 		if noon := hour%24 == 12; noon != (weight > 10*pacing.WeightOne) {
 			t.Errorf("hour %d of the week has the weight %.2f", hour, float64(weight)/pacing.WeightOne)

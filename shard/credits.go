@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -114,7 +115,7 @@ func creditFits(c *command.Credit) bool { return len(c.Product) <= textMax }
 // chargePurchase charges a credited item if its touch's token is paid by a purchase and no purchase has paid for it yet.
 func (m *Machine) chargePurchase(c *campaign, x *command.Credit) command.EventResult {
 	none := command.EventResult{Outcome: command.Counted}
-	if x.Price == 0 || ids.UUID(x.ChargeKey).IsZero() || c.Status == market.Terminated {
+	if x.Price == 0 || ids.UUID(x.ChargeKey).IsZero() || c.Status == model.Terminated {
 		return none
 	}
 	if x.Issued < event.ChargeHorizon(event.Purchase, m.state.now) {
@@ -145,7 +146,7 @@ func (m *Machine) recordConversion(c *campaign, x *command.Credit) {
 	}
 	p := &m.tenant(c.Marketplace).periods
 	m.feed.RecordExposure(&c.Campaign, &market.Exposure{
-		User: x.UserHash, Bid: x.Bid, Day: p.Day, Week: p.Week, Month: p.Month, Interaction: market.CapConversions,
+		User: x.UserHash, Bid: x.Bid, Day: p.Day, Week: p.Week, Month: p.Month, Interaction: model.CapConversions,
 	})
 }
 

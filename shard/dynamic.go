@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // A dynamic segment lies in the meta group. Its definition is a record that the engine does not read; the engine has a
@@ -21,7 +21,7 @@ import (
 // the groups had stored up to that time, so which node made it makes no difference.
 
 // DynamicSegmentsMax is how many dynamic segments a marketplace may have. BOUND: each user who does something is compared
-// with all of them, and each has up to market.SegmentUsersMax users, 16 MB in memory with the view of the auctions.
+// with all of them, and each has up to model.SegmentUsersMax users, 16 MB in memory with the view of the auctions.
 const DynamicSegmentsMax = 20
 
 // segmentID names a segment.
@@ -36,7 +36,7 @@ type dynamicSegment struct {
 	number     uint64
 	definition [16]byte
 	asOf       int64  // The time of the newest decision, or of the definition.
-	records    uint32 // Number of users with a record. INVARIANT: at most market.SegmentUsersMax.
+	records    uint32 // Number of users with a record. INVARIANT: at most model.SegmentUsersMax.
 	xor        uint64 // Of the hashes of all its records but the head.
 	backfill   command.Backfill
 	users      []uint64 // Those who belong to it, ascending. INVARIANT: the slice is never written after it is stored here.
@@ -195,7 +195,7 @@ func (l *loader) loadMember(key, value []byte) error {
 // finishDynamic shows the loaded dynamic segments to auctions.
 func (l *loader) finishDynamic() error {
 	for _, d := range l.dynamic { // order: each is shown for itself.
-		if len(d.users) != int(d.size) || d.records > market.SegmentUsersMax {
+		if len(d.users) != int(d.size) || d.records > model.SegmentUsersMax {
 			return errDynamicSize
 		}
 		l.m.feedDynamic(d)

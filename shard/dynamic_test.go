@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -247,7 +247,7 @@ func TestDynamicSegmentsAreEqualOnAllReplicas(t *testing.T) {
 			case 8:
 				now += int64(rapid.IntRange(0, 20).Draw(t, "days")) * day
 				kept := rapid.SampledFrom([]uint8{0, 16, 32}).Draw(t, "kept")
-				do(command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: 1, TouchDays: kept}))
+				do(command.AppendPutMarketplace(nil, now, &model.Marketplace{Ordinal: 1, TouchDays: kept}))
 				do(command.AppendAdvance(nil, now, &command.Advance{}))
 			case 9:
 				batched.Commit()

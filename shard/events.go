@@ -6,6 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -42,7 +43,7 @@ func (m *Machine) itemsFit(e *command.Events) bool {
 
 // applyEvent decides whether an event is too old, a duplicate or new, and charges and counts a new one. rules is nil when
 // the marketplace has none.
-func (m *Machine) applyEvent(marketplace uint16, rules *market.ClickRules, r *command.EventRecord) command.EventResult {
+func (m *Machine) applyEvent(marketplace uint16, rules *model.ClickRules, r *command.EventRecord) command.EventResult {
 	if r.OccurredMillis < m.state.now-event.CountMillis || r.Bucket < event.CountHorizon(m.state.now) {
 		return command.EventResult{Outcome: command.TooOld}
 	}
@@ -91,9 +92,9 @@ func (m *Machine) recordExposure(c *campaign, r *command.EventRecord) {
 	x := market.Exposure{User: r.UserHash, Bid: r.Bid, Day: p.Day, Week: p.Week, Month: p.Month}
 	switch r.Kind {
 	case event.Impression:
-		x.Interaction = market.CapImpressions
+		x.Interaction = model.CapImpressions
 	case event.Click:
-		x.Interaction = market.CapClicks
+		x.Interaction = model.CapClicks
 	default:
 		return
 	}
@@ -115,7 +116,7 @@ func (m *Machine) campaignOfToken(marketplace uint16, r *command.EventRecord) *c
 // charge charges a new event if it is the interaction that its token pays for, and records the decision. The first
 // committed report decides for the token, also when budget or wallet had nothing left.
 func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResult {
-	if r.Campaign != 0 && (c == nil || c.Status == market.Terminated) {
+	if r.Campaign != 0 && (c == nil || c.Status == model.Terminated) {
 		return command.EventResult{Outcome: command.UnknownBid}
 	}
 	if c == nil || !isChargeable(r) {
@@ -173,7 +174,7 @@ func isChargeable(r *command.EventRecord) bool {
 	if r.Price == 0 || ids.UUID(r.ChargeKey).IsZero() {
 		return false
 	}
-	return r.Kind == event.Click && r.Charge == market.CPC || r.Kind == event.Impression && r.Charge == market.CPM
+	return r.Kind == event.Click && r.Charge == model.CPC || r.Kind == event.Impression && r.Charge == model.CPM
 }
 
 func outcomeOf(charged, price money.Micros) command.Outcome {

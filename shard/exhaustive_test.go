@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -231,7 +231,7 @@ func TestEveryInterleavingOfTwoChanges(t *testing.T) {
 	p := &explorer{
 		commands: [][]byte{
 			patch(1, command.PatchCampaign{Budget: new(micros(200))}), patch(2, command.PatchCampaign{Budget: new(micros(300))}),
-			patch(3, command.PatchCampaign{Active: new(false)}), patch(4, command.PatchCampaign{Active: new(true), Period: new(market.Total)}),
+			patch(3, command.PatchCampaign{Active: new(false)}), patch(4, command.PatchCampaign{Active: new(true), Period: new(model.Total)}),
 		},
 		clients: [][]int{{0, 1}, {2, 3}},
 		start: func(t *testing.T) *shardtest.Replica {
@@ -253,7 +253,7 @@ func TestEveryInterleavingOfTwoChanges(t *testing.T) {
 			switch {
 			case answered[1] && c.Budget != 300, answered[0] && c.Budget < 200:
 				return fmt.Errorf("the budget is %d", c.Budget)
-			case answered[3] && (!c.Active || c.Period != market.Total), answered[2] && c.Active && c.Period != market.Total:
+			case answered[3] && (!c.Active || c.Period != model.Total), answered[2] && c.Active && c.Period != model.Total:
 				return fmt.Errorf("the campaign is active: %t", c.Active)
 			}
 			return nil

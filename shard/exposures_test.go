@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -15,8 +15,8 @@ import (
 func TestCreditedItemsAreConversions(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelAttribution}))
-	c := market.Campaign{
-		ID: ids.Mint(0, [10]byte{}, ids.ShardOf(ids.AccountOf(1, "v"))), Marketplace: 1, VendorID: "v", Caps: []market.Cap{{Type: 1, Limit: 3}},
+	c := model.Campaign{
+		ID: ids.Mint(0, [10]byte{}, ids.ShardOf(ids.AccountOf(1, "v"))), Marketplace: 1, VendorID: "v", Caps: []model.Cap{{Type: 1, Limit: 3}},
 	}
 	expect(t, "created", result(t, r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c}))).Refusal, command.Done)
 	x := command.ApplyCredits{Credits: []command.Credit{{
@@ -36,9 +36,9 @@ func TestCountedEventsAreExposures(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	account := ids.AccountOf(1, "v")
 	for n := range byte(2) {
-		c := market.Campaign{ID: ids.Mint(int64(n), [10]byte{n}, ids.ShardOf(account)), Marketplace: 1, VendorID: "v"}
+		c := model.Campaign{ID: ids.Mint(int64(n), [10]byte{n}, ids.ShardOf(account)), Marketplace: 1, VendorID: "v"}
 		if n == 0 {
-			c.Caps = []market.Cap{{Type: 1, Limit: 3}}
+			c.Caps = []model.Cap{{Type: 1, Limit: 3}}
 		}
 		expect(t, "created", result(t, r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c}))).Refusal, command.Done)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -21,8 +21,8 @@ func TestExternalIDsLeadToTheirCampaigns(t *testing.T) {
 		do(setFeature(command.LevelNewest))
 		var has [6]string // The external id of each campaign. Those with an odd number are banners.
 		for i := range has {
-			c := market.Campaign{
-				ID: externalCampaign(i), Marketplace: 1, VendorID: "v", Name: "n", Format: market.AdFormat(i % 2), Active: true, Status: market.Approved,
+			c := model.Campaign{
+				ID: externalCampaign(i), Marketplace: 1, VendorID: "v", Name: "n", Format: model.AdFormat(i % 2), Active: true, Status: model.Approved,
 			}
 			expect(t, "create", do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c})), command.Done)
 		}
@@ -52,7 +52,7 @@ func TestExternalIDsLeadToTheirCampaigns(t *testing.T) {
 						found = i
 					}
 				}
-				c, ok := r.Queries().CampaignByExternalID(1, market.AdFormat(format), id)
+				c, ok := r.Queries().CampaignByExternalID(1, model.AdFormat(format), id)
 				expect(t, "found "+id, ok, found >= 0)
 				if ok {
 					expect(t, "campaign of "+id, c.ID, externalCampaign(found))
@@ -73,7 +73,7 @@ func TestExternalIDsAreChangedFromTheirLevelOn(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	do := func(cmd []byte) command.Refusal { return result(t, r.Do(cmd)).Refusal }
 	do(setFeature(command.LevelAttribution))
-	expect(t, "create", do(newCampaign(1, market.CPC, 0, market.Daily)), command.Done)
+	expect(t, "create", do(newCampaign(1, model.CPC, 0, model.Daily)), command.Done)
 	expect(t, "too early", do(patchOf(1, command.PatchCampaign{ExternalID: new("a")})), command.TooEarly)
 	do(setFeature(command.LevelExternalIDs))
 	expect(t, "in time", do(patchOf(1, command.PatchCampaign{ExternalID: new("a")})), command.Done)

@@ -3,7 +3,7 @@ package shard
 import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // setFeature raises the feature level. REQUIRES: this binary knows the level; Apply has panicked otherwise.
@@ -22,7 +22,7 @@ func (m *Machine) setFeature(s *command.SetFeature) command.Result {
 // feedPaidByPurchases shows campaigns to auctions that did not compete before LevelAttribution.
 func (m *Machine) feedPaidByPurchases() {
 	for _, c := range m.campaigns {
-		if c.Charge == market.CPA {
+		if c.Charge == model.CPA {
 			m.feedCampaign(c)
 			m.publishBalances(c)
 			m.changed = true

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -33,7 +33,7 @@ func namesUser(kv *shardtest.KV, user uint64) (found bool) {
 // shopperCommands make every record that names a user: touches, links in both directions, an open purchase that is
 // decided and one that is not, one that is credited to nobody, a credited item, and a segment.
 func shopperCommands(t *testing.T, r *shardtest.Replica) (all [][]byte) {
-	c := market.Campaign{ID: forgetCampaign(), Marketplace: 1, VendorID: "v"}
+	c := model.Campaign{ID: forgetCampaign(), Marketplace: 1, VendorID: "v"}
 	expect(t, "created", result(t, r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c}))).Refusal, command.Done)
 	record := func(n byte, kind event.Kind) command.EventRecord {
 		return command.EventRecord{

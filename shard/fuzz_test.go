@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
@@ -17,8 +17,8 @@ func FuzzApply(f *testing.F) {
 	for _, cmd := range [][]byte{
 		deposit(1, "v", 1_000), create(1, "v", 1, 500),
 		command.AppendEvents(nil, benchNow, &command.Events{Marketplace: 1, Records: []command.EventRecord{click(1, 1)}}),
-		command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: []market.Product{{ID: "p", Vendors: []string{"v"}}}}),
-		command.AppendPutCategories(nil, benchNow, &command.PutCategories{Marketplace: 1, Categories: []market.Category{{ID: "c", ParentID: "c"}}}),
+		command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: []model.Product{{ID: "p", Vendors: []string{"v"}}}}),
+		command.AppendPutCategories(nil, benchNow, &command.PutCategories{Marketplace: 1, Categories: []model.Category{{ID: "c", ParentID: "c"}}}),
 		command.AppendAdvance(nil, benchNow+31*day, &command.Advance{Periods: []command.Periods{{Marketplace: 1, Day: 9}}}),
 		command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Budget: new(micros(7))}),
 		command.AppendPutRecords(nil, benchNow, &command.PutRecords{Records: []command.Record{{Kind: 1, ID: "k", Value: []byte("v"), Class: "c"}}}),
@@ -32,9 +32,9 @@ func FuzzApply(f *testing.F) {
 		command.AppendForgetEmptied(nil, benchNow, &command.ForgetEmptied{Marketplace: 1, Wallet: ids.DefaultWalletOf(1, "v"), Number: 1}),
 		command.AppendPace(nil, benchNow, &command.Pace{
 			Number: 1, Counted: []command.CountedReport{{Node: 1, Start: 2, Number: 3}},
-			Campaigns: []command.Paced{{Campaign: 1, Word: market.PacingOpen, Hold: 7, Memory: pacing.Memory{AtMillis: benchNow}}},
+			Campaigns: []command.Paced{{Campaign: 1, Word: pacing.Open, Hold: 7, Memory: pacing.Memory{AtMillis: benchNow}}},
 		}),
-		command.AppendBootstrap(nil, benchNow, &command.Bootstrap{Marketplace: market.Marketplace{Ordinal: 1}}),
+		command.AppendBootstrap(nil, benchNow, &command.Bootstrap{Marketplace: model.Marketplace{Ordinal: 1}}),
 	} {
 		f.Add(cmd, cmd)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -19,12 +19,12 @@ import (
 // segments. first is the next free ordinal of a campaign.
 func adsCommands(random *rand.Rand, now int64, first uint32) (all [][]byte) {
 	all = append(all,
-		command.AppendPutMarketplace(nil, now, &market.Marketplace{
-			Ordinal: 1, Name: "m", CurrencyCode: "USD", H3: true, VendorMax: 2, Reserves: []market.ReserveRule{
-				{Charge: market.CPM, Amount: 1_000, Format: market.Banner, Place: "top", Category: "c1"}, {Charge: market.CPC, Amount: 20, AnyFormat: true},
+		command.AppendPutMarketplace(nil, now, &model.Marketplace{
+			Ordinal: 1, Name: "m", CurrencyCode: "USD", H3: true, VendorMax: 2, Reserves: []model.ReserveRule{
+				{Charge: model.CPM, Amount: 1_000, Format: model.Banner, Place: "top", Category: "c1"}, {Charge: model.CPC, Amount: 20, AnyFormat: true},
 			},
 		}),
-		command.AppendPutProducts(nil, now, &command.PutProducts{Marketplace: 1, Products: []market.Product{
+		command.AppendPutProducts(nil, now, &command.PutProducts{Marketplace: 1, Products: []model.Product{
 			{ID: "p1", Name: "n", Vendors: []string{"v1"}, Active: true, Brand: "acme"}, {ID: "p9", Name: "n", Active: true},
 		}}),
 		command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: ids.UUID{'d'}, Marketplace: 1, VendorID: "v1", Amount: 1_000_000}),
@@ -39,26 +39,26 @@ func adsCommands(random *rand.Rand, now int64, first uint32) (all [][]byte) {
 }
 
 func adsCampaign(random *rand.Rand, now int64, n byte, ordinal uint32) (all [][]byte) {
-	c := market.Campaign{
-		ID: ids.UUID{0: 'a', 1: n}, Marketplace: 1, VendorID: "v1", Name: fmt.Sprint("ads ", n), Status: market.Approved, Active: true,
-		Format: []market.AdFormat{market.Listing, market.Banner, market.SponsoredBrand, market.Banner}[n], Charge: market.CPM, Budget: 900,
-		Period: market.Daily, Products: []string{"p1", "p9"}, CreatedMillis: now, UpdatedMillis: now,
-		Segments: market.SegmentRules{Include: []string{"s0"}, Multipliers: []market.SegmentMultiplier{{Segment: "s1", Multiplier: 1_500_000}}},
-		Schedule: slices.Repeat([]uint16{uint16(50 * n)}, market.ScheduleHours), Caps: []market.Cap{{Type: 4, Limit: 2}},
+	c := model.Campaign{
+		ID: ids.UUID{0: 'a', 1: n}, Marketplace: 1, VendorID: "v1", Name: fmt.Sprint("ads ", n), Status: model.Approved, Active: true,
+		Format: []model.AdFormat{model.Listing, model.Banner, model.SponsoredBrand, model.Banner}[n], Charge: model.CPM, Budget: 900,
+		Period: model.Daily, Products: []string{"p1", "p9"}, CreatedMillis: now, UpdatedMillis: now,
+		Segments: model.SegmentRules{Include: []string{"s0"}, Multipliers: []model.SegmentMultiplier{{Segment: "s1", Multiplier: 1_500_000}}},
+		Schedule: slices.Repeat([]uint16{uint16(50 * n)}, model.ScheduleHours), Caps: []model.Cap{{Type: 4, Limit: 2}},
 	}
 	c.ID[15] = byte(ids.ShardOf(ids.AccountOf(1, "v1")))
-	bids := []market.Bid{
+	bids := []model.Bid{
 		{
 			ID: ids.UUID{'A', n, 1}, Target: "p1", Amount: 250, Active: true, CreatedMillis: now, UpdatedMillis: now,
-			Triggers: []market.Trigger{
-				{Kind: market.TriggerPhrase, Value: "red shoes", Words: []string{"Red", "shoes"}}, {Kind: market.TriggerNotBroad, Value: "cheap"},
+			Triggers: []model.Trigger{
+				{Kind: model.TriggerPhrase, Value: "red shoes", Words: []string{"Red", "shoes"}}, {Kind: model.TriggerNotBroad, Value: "cheap"},
 			},
 		},
 		{
-			ID: ids.UUID{'A', n, 2}, Target: "acme", TargetType: market.TargetBrand, Amount: 300, Active: true, CreatedMillis: now, UpdatedMillis: now,
-			Creative: &market.Creative{
-				Place: "top", Device: market.Mobile, Title: "Acme", TemplateID: "t", Products: []string{"p1"},
-				Assets: []market.BannerAsset{{URL: "https://example.com/a.png", ContentType: "image/png", Bytes: 1_000, AssetID: "a"}},
+			ID: ids.UUID{'A', n, 2}, Target: "acme", TargetType: model.TargetBrand, Amount: 300, Active: true, CreatedMillis: now, UpdatedMillis: now,
+			Creative: &model.Creative{
+				Place: "top", Device: model.Mobile, Title: "Acme", TemplateID: "t", Products: []string{"p1"},
+				Assets: []model.BannerAsset{{URL: "https://example.com/a.png", ContentType: "image/png", Bytes: 1_000, AssetID: "a"}},
 			},
 		},
 	}
@@ -66,17 +66,17 @@ func adsCampaign(random *rand.Rand, now int64, n byte, ordinal uint32) (all [][]
 	e := command.Events{Marketplace: 1}
 	for i := range byte(6) {
 		e.Records = append(e.Records, command.EventRecord{
-			Key: [16]byte{'E', n, i}, ChargeKey: [16]byte{'K', n, i / 2, 15: 1}, Kind: event.Impression, Charge: market.CPM, Bucket: event.BucketOf(now),
+			Key: [16]byte{'E', n, i}, ChargeKey: [16]byte{'K', n, i / 2, 15: 1}, Kind: event.Impression, Charge: model.CPM, Bucket: event.BucketOf(now),
 			Cell: event.BucketOf(now) * 4, OccurredMillis: now, Campaign: ordinal, Bid: 1, Price: money.Micros(1 + random.IntN(600)), UserHash: 7,
 		})
 	}
-	schedule, caps := c.Schedule[:0], []market.Cap{{Type: 18, Limit: 3}}
+	schedule, caps := c.Schedule[:0], []model.Cap{{Type: 18, Limit: 3}}
 	bids[1].Triggers, bids[1].Amount = bids[0].Triggers, 301
 	bids[0].Deleted = n%2 == 0
 	return append(
 		all, command.AppendEvents(nil, now, &e),
 		command.AppendPatchCampaign(nil, now, &command.PatchCampaign{
-			Campaign: c.ID, Marketplace: 1, Products: &[]string{"p9"}, Segments: &market.SegmentRules{Exclude: []string{"s2"}}, Schedule: &schedule, Caps: &caps,
+			Campaign: c.ID, Marketplace: 1, Products: &[]string{"p9"}, Segments: &model.SegmentRules{Exclude: []string{"s2"}}, Schedule: &schedule, Caps: &caps,
 		}),
 		command.AppendPutBids(nil, now, &command.PutBids{Campaign: c.ID, Marketplace: 1, Bids: bids}),
 		command.AppendEvents(nil, now, &e),

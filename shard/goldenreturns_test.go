@@ -4,7 +4,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -13,15 +13,15 @@ import (
 // ordinal is the
 // next free one of a campaign, and pace the number of the next Pace.
 func returnCommands(now int64, ordinal uint32, pace uint64) [][]byte {
-	c := market.Campaign{
-		ID: ids.UUID{0: 'r'}, Marketplace: 1, VendorID: "v1", Name: "returns", Status: market.Approved, Active: true, Charge: market.CPC,
-		Type: market.Autobidding, TargetROASMilli: 4_000, CreatedMillis: now, UpdatedMillis: now,
+	c := model.Campaign{
+		ID: ids.UUID{0: 'r'}, Marketplace: 1, VendorID: "v1", Name: "returns", Status: model.Approved, Active: true, Charge: model.CPC,
+		Type: model.Autobidding, TargetROASMilli: 4_000, CreatedMillis: now, UpdatedMillis: now,
 	}
 	c.ID[15] = byte(ids.ShardOf(ids.AccountOf(1, "v1")))
 	e := command.Events{Marketplace: 1}
 	for i := range byte(4) {
 		e.Records = append(e.Records, command.EventRecord{
-			Key: [16]byte{'R', i}, ChargeKey: [16]byte{'r', i, 15: 1}, Kind: event.Click, Charge: market.CPC, Bucket: event.BucketOf(now),
+			Key: [16]byte{'R', i}, ChargeKey: [16]byte{'r', i, 15: 1}, Kind: event.Click, Charge: model.CPC, Bucket: event.BucketOf(now),
 			Cell: event.BucketOf(now) * 4, OccurredMillis: now, Campaign: ordinal, Bid: 1, Price: 90, UserHash: 7, Rank: 1, Product: []byte("p1"),
 		})
 	}
@@ -39,7 +39,7 @@ func returnCommands(now int64, ordinal uint32, pace uint64) [][]byte {
 		}},
 	}}}
 	return [][]byte{
-		command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: c, Bids: []market.Bid{
+		command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: c, Bids: []model.Bid{
 			{ID: ids.UUID{'R', 1}, Target: "p1", Amount: 250, Active: true, CreatedMillis: now, UpdatedMillis: now},
 		}}),
 		command.AppendEvents(nil, now, &e), command.AppendApplyCredits(nil, now, &x), command.AppendPace(nil, now, &decision),

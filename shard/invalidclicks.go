@@ -6,11 +6,11 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// A marketplace may have rules by which clicks on ads are invalid (market.ClickRules). A click that a rule catches is
+// A marketplace may have rules by which clicks on ads are invalid (model.ClickRules). A click that a rule catches is
 // known by its id as any event, and counted in its cell by the rule. It has no other effect: it charges nothing and
 // leaves its token to a valid click, it is no touch, teaches nothing, and counts for no frequency cap.
 //
@@ -34,16 +34,16 @@ type userClick struct {
 }
 
 // setClickRules takes over the rules of a marketplace.
-func (t *tenant) setClickRules(x *market.Marketplace) {
+func (t *tenant) setClickRules(x *model.Marketplace) {
 	t.clickRules = nil
-	if x.ClickRules != (market.ClickRules{}) {
+	if x.ClickRules != (model.ClickRules{}) {
 		t.clickRules = new(x.ClickRules)
 	}
 }
 
 // catchClick reports whether a rule finds a click invalid, and which. It remembers a click that is valid, if a rule needs
 // it. Events of other kinds, and clicks without a campaign, which nobody pays for, are always valid.
-func (m *Machine) catchClick(rules *market.ClickRules, c *campaign, r *command.EventRecord) (why rollup.InvalidReason, caught bool) {
+func (m *Machine) catchClick(rules *model.ClickRules, c *campaign, r *command.EventRecord) (why rollup.InvalidReason, caught bool) {
 	if c == nil || r.Kind != event.Click {
 		return 0, false
 	}
@@ -98,7 +98,7 @@ func countHour(of []userClick, click *userClick) (perCampaign, all int) {
 
 // isRepeated reports whether the user has a valid click on the same ad within the interval of the rule, before or after
 // the click, also on the days beside it. of are those of its own day. The interval is less than a day (ClickRules).
-func (m *Machine) isRepeated(rules *market.ClickRules, marketplace uint16, r *command.EventRecord, of []userClick) bool {
+func (m *Machine) isRepeated(rules *model.ClickRules, marketplace uint16, r *command.EventRecord, of []userClick) bool {
 	at, interval := max(r.OccurredMillis, 0), int64(rules.RepeatSeconds)*1000
 	if interval == 0 {
 		return false

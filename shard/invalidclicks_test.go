@@ -11,13 +11,13 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
 // ruled returns a replica with two marketplaces that have rules, and two campaigns of the first and one of the second.
-func ruled(t testingFataler, kv *shardtest.KV, rules market.ClickRules) *shardtest.Replica {
+func ruled(t testingFataler, kv *shardtest.KV, rules model.ClickRules) *shardtest.Replica {
 	r := open(t, kv)
 	for _, cmd := range ruledCommands(rules) {
 		r.Do(cmd)
@@ -25,14 +25,14 @@ func ruled(t testingFataler, kv *shardtest.KV, rules market.ClickRules) *shardte
 	return r
 }
 
-func ruledCommands(rules market.ClickRules) [][]byte {
+func ruledCommands(rules model.ClickRules) [][]byte {
 	all := [][]byte{command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelNewest})}
 	for n := range uint16(2) {
-		all = append(all, command.AppendPutMarketplace(nil, benchNow, &market.Marketplace{Ordinal: n + 1, PostPaid: true, ClickRules: rules}))
+		all = append(all, command.AppendPutMarketplace(nil, benchNow, &model.Marketplace{Ordinal: n + 1, PostPaid: true, ClickRules: rules}))
 	}
 	for n, marketplace := range []uint16{1, 1, 2} {
 		c := campaign(marketplace, "v", byte(n+1))
-		c.Caps = []market.Cap{{Type: 1, Limit: 1_000}}
+		c.Caps = []model.Cap{{Type: 1, Limit: 1_000}}
 		all = append(all, command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c}))
 	}
 	return all
@@ -92,17 +92,17 @@ func difference(before, after [rollup.InvalidReasons]int64) (names string) {
 func TestClickRules(t *testing.T) {
 	const minute, midnight = 60_000, 24 * hour
 	for name, x := range map[string]struct {
-		rules  market.ClickRules
+		rules  model.ClickRules
 		clicks []aClick
 	}{
-		"no rule": {market.ClickRules{}, []aClick{{age: -100, want: paid}, {want: paid}, {want: paid}}},
-		"too soon": {market.ClickRules{MinSeconds: 101}, []aClick{
+		"no rule": {model.ClickRules{}, []aClick{{age: -100, want: paid}, {want: paid}, {want: paid}}},
+		"too soon": {model.ClickRules{MinSeconds: 101}, []aClick{
 			{want: "too soon"}, {age: 1, want: paid}, {unranked: true, want: paid},
 		}},
-		"too late": {market.ClickRules{MaxHours: 1}, []aClick{
+		"too late": {model.ClickRules{MaxHours: 1}, []aClick{
 			{age: 3_500, want: paid}, {age: 3_501, want: "too late"}, {unranked: true, want: paid},
 		}},
-		"repeated": {market.ClickRules{RepeatSeconds: 60}, []aClick{
+		"repeated": {model.ClickRules{RepeatSeconds: 60}, []aClick{
 			{after: midnight, want: paid},
 			{after: midnight, want: "repeated"},
 			{after: midnight + minute - 1, want: "repeated"},
@@ -112,7 +112,7 @@ func TestClickRules(t *testing.T) {
 			{after: midnight, campaign: 1, want: paid},
 			{after: midnight, user: 1, want: paid},
 		}},
-		"repeated in reports out of order, across midnight": {market.ClickRules{RepeatSeconds: 60}, []aClick{
+		"repeated in reports out of order, across midnight": {model.ClickRules{RepeatSeconds: 60}, []aClick{
 			{want: paid},
 			{after: 1 - minute, want: "repeated"},
 			{after: -minute, want: paid},
@@ -121,10 +121,10 @@ func TestClickRules(t *testing.T) {
 			{after: midnight + minute - 2, want: "repeated"},
 			{after: midnight + minute - 1, want: paid},
 		}},
-		"invalid clicks do not extend the interval": {market.ClickRules{RepeatSeconds: 60, MinSeconds: 1}, []aClick{
+		"invalid clicks do not extend the interval": {model.ClickRules{RepeatSeconds: 60, MinSeconds: 1}, []aClick{
 			{want: paid}, {after: 40_000, want: "repeated"}, {after: 80_000, age: -100, want: "too soon"}, {after: 80_000, want: paid},
 		}},
-		"by campaign and hour": {market.ClickRules{PerCampaignHour: 2}, []aClick{
+		"by campaign and hour": {model.ClickRules{PerCampaignHour: 2}, []aClick{
 			{want: paid},
 			{after: hour - 1, bid: 1, want: paid},
 			{after: 1, bid: 2, want: "by campaign and hour"},
@@ -133,10 +133,10 @@ func TestClickRules(t *testing.T) {
 			{after: hour, want: paid},
 			{after: -1, want: paid},
 		}},
-		"by hour": {market.ClickRules{PerUserHour: 2}, []aClick{
+		"by hour": {model.ClickRules{PerUserHour: 2}, []aClick{
 			{want: paid}, {campaign: 1, want: paid}, {after: hour - 1, want: "by hour"}, {after: hour, want: paid}, {user: 1, want: paid},
 		}},
-		"by day": {market.ClickRules{PerUserDay: 2}, []aClick{
+		"by day": {model.ClickRules{PerUserDay: 2}, []aClick{
 			{want: paid},
 			{after: midnight - 1, campaign: 1, want: paid},
 			{after: 1, want: "by day"},
@@ -144,7 +144,7 @@ func TestClickRules(t *testing.T) {
 			{after: midnight, want: paid},
 			{after: 1, user: 1, want: paid},
 		}},
-		"the first rule": {market.ClickRules{MinSeconds: 1, MaxHours: 1, RepeatSeconds: 60, PerCampaignHour: 1, PerUserHour: 1, PerUserDay: 1}, []aClick{
+		"the first rule": {model.ClickRules{MinSeconds: 1, MaxHours: 1, RepeatSeconds: 60, PerCampaignHour: 1, PerUserHour: 1, PerUserDay: 1}, []aClick{
 			{want: paid},
 			{age: -100, want: "too soon"},
 			{age: 4_000, want: "too late"},
@@ -171,7 +171,7 @@ func TestClickRules(t *testing.T) {
 
 // An invalid click is known by its id, and has no other effect: its token is charged for the next valid click.
 func TestAnInvalidClickHasNoEffect(t *testing.T) {
-	r := ruled(t, shardtest.NewKV(), market.ClickRules{MinSeconds: 100, PerUserDay: 1})
+	r := ruled(t, shardtest.NewKV(), model.ClickRules{MinSeconds: 100, PerUserDay: 1})
 	x := aClick{age: -1}
 	early := x.record(1)
 	early.Product = []byte("p1")
@@ -229,11 +229,11 @@ func userClickRecords(kv *shardtest.KV) (n int) {
 
 // Impressions, purchases and clicks that no campaign pays for are not subject to the rules.
 func TestOnlyClicksOnAdsAreInvalid(t *testing.T) {
-	r := ruled(t, shardtest.NewKV(), market.ClickRules{MinSeconds: 200, PerUserDay: 1})
+	r := ruled(t, shardtest.NewKV(), model.ClickRules{MinSeconds: 200, PerUserDay: 1})
 	x := aClick{}
 	for kind := range event.Kind(event.Kinds) {
 		of := x.record(int(kind))
-		of.Kind, of.Charge = kind, market.CPC
+		of.Kind, of.Charge = kind, model.CPC
 		if kind == event.Click {
 			of.Campaign = 0
 		}
@@ -243,7 +243,7 @@ func TestOnlyClicksOnAdsAreInvalid(t *testing.T) {
 
 // Marketplaces count for themselves, also when the hashes of two users are equal.
 func TestClicksOfOtherMarketplacesDoNotCount(t *testing.T) {
-	r := ruled(t, shardtest.NewKV(), market.ClickRules{RepeatSeconds: 60, PerUserHour: 1, PerUserDay: 1})
+	r := ruled(t, shardtest.NewKV(), model.ClickRules{RepeatSeconds: 60, PerUserHour: 1, PerUserDay: 1})
 	for i, marketplace := range []uint16{1, 2} {
 		x := aClick{campaign: uint32(2 * i)}
 		e := command.Events{Marketplace: marketplace, Records: []command.EventRecord{x.record(i)}}
@@ -255,11 +255,11 @@ func TestClicksOfOtherMarketplacesDoNotCount(t *testing.T) {
 
 // A marketplace without rules stores nothing about users' clicks, and rules that are turned off catch nothing any more.
 func TestRulesCanBeTurnedOff(t *testing.T) {
-	r := ruled(t, shardtest.NewKV(), market.ClickRules{PerUserDay: 1})
+	r := ruled(t, shardtest.NewKV(), model.ClickRules{PerUserDay: 1})
 	x := aClick{}
 	expect(t, "two clicks", outcomes(report(t, r, benchNow, x.record(1), x.record(2))), paid+"invalid_traffic:0 ")
 	stored := userClickRecords(r.KV)
-	r.Do(command.AppendPutMarketplace(nil, benchNow, &market.Marketplace{Ordinal: 1, PostPaid: true}))
+	r.Do(command.AppendPutMarketplace(nil, benchNow, &model.Marketplace{Ordinal: 1, PostPaid: true}))
 	other := aClick{user: 1}
 	expect(t, "two more", outcomes(report(t, r, benchNow, x.record(3), other.record(4))), paid+paid)
 	if got := userClickRecords(r.KV); stored != 1 || got != stored {
@@ -271,7 +271,7 @@ func TestRulesCanBeTurnedOff(t *testing.T) {
 func TestRulesNeedTheirLevel(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelInvalidTraffic - 1}))
-	x := market.Marketplace{Ordinal: 1, ClickRules: market.ClickRules{MaxHours: 1}}
+	x := model.Marketplace{Ordinal: 1, ClickRules: model.ClickRules{MaxHours: 1}}
 	expect(t, "rules", result(t, r.Do(command.AppendPutMarketplace(nil, benchNow, &x))).Refusal, command.TooEarly)
 	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelInvalidTraffic}))
 	expect(t, "rules", result(t, r.Do(command.AppendPutMarketplace(nil, benchNow, &x))).Refusal, command.Done)
@@ -279,7 +279,7 @@ func TestRulesNeedTheirLevel(t *testing.T) {
 
 // Clicks are kept as long as events of their day are counted, and of a day at most 256.
 func TestClicksOfUsersExpire(t *testing.T) {
-	r := ruled(t, shardtest.NewKV(), market.ClickRules{RepeatSeconds: 1})
+	r := ruled(t, shardtest.NewKV(), model.ClickRules{RepeatSeconds: 1})
 	for i := range 257 {
 		x := aClick{after: int64(1_000 * i)}
 		expect(t, fmt.Sprint("click ", i), outcomes(report(t, r, benchNow+hour, x.record(i))), paid)
@@ -302,7 +302,7 @@ func TestClicksOfUsersExpire(t *testing.T) {
 // Erasing a user deletes the user's clicks, in the same batch and later: the next click is the first.
 func TestClicksOfAnErasedUserAreDeleted(t *testing.T) {
 	for _, batched := range []bool{false, true} {
-		r := ruled(t, shardtest.NewKV(), market.ClickRules{PerUserDay: 1})
+		r := ruled(t, shardtest.NewKV(), model.ClickRules{PerUserDay: 1})
 		apply := func(records ...command.EventRecord) {
 			r.Apply(command.AppendEvents(nil, benchNow, &command.Events{Marketplace: 1, Records: records}))
 			if !batched {
@@ -328,7 +328,7 @@ func TestClicksOfAnErasedUserAreDeleted(t *testing.T) {
 // commits batches, and one is restarted often. They have the same bytes, and all clicks are counted once.
 func TestValidAndInvalidClicksAreAllThatWereSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rules := market.ClickRules{
+		rules := model.ClickRules{
 			MinSeconds: rapid.SampledFrom([]uint8{0, 100, 101}).Draw(t, "least age"), RepeatSeconds: rapid.Uint16Max(90).Draw(t, "interval"),
 			PerCampaignHour: rapid.Uint8Max(3).Draw(t, "per campaign"), PerUserHour: rapid.Uint8Max(4).Draw(t, "per hour"),
 			PerUserDay: rapid.Uint8Max(6).Draw(t, "per day"),

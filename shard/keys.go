@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // The first byte of every key is the table of a group's state. Each line gives the rest of the key and, after the
@@ -20,22 +21,22 @@ const (
 	tableHeader         = 0x01 // -> format version, digest. The only record that is not part of the digest.
 	tableState          = 0x02 // -> state.
 	tablePeriods        = 0x03 // marketplace u16 -> command.Periods.
-	tableMarketplace    = 0x04 // marketplace u16 -> market.Marketplace.
+	tableMarketplace    = 0x04 // marketplace u16 -> model.Marketplace.
 	tableSecrets        = 0x05 // -> command.Secrets.
 	tableRecord         = 0x06 // kind u8, marketplace u16, id -> version, class, value.
-	tableCategory       = 0x07 // marketplace u16, id -> market.Category.
-	tableProduct        = 0x08 // marketplace u16, id -> market.Product.
+	tableCategory       = 0x07 // marketplace u16, id -> model.Category.
+	tableProduct        = 0x08 // marketplace u16, id -> model.Product.
 	tableVendorItem     = 0x09 // marketplace u16, vendor, product id -> nothing.
 	tableWallet         = 0x0a // wallet id -> ledger.Wallet.
 	tableVendorWallet   = 0x0b // marketplace u16, vendor, wallet id -> nothing.
 	tableAdjust         = 0x0c // hour u32, request id -> balance after the adjustment.
 	tableBudget         = 0x0d // campaign u32 -> ledger.Budget.
-	tableCampaign       = 0x0e // campaign u32 -> market.Campaign, first bid, bids.
+	tableCampaign       = 0x0e // campaign u32 -> model.Campaign, first bid, bids.
 	tableCampaignID     = 0x0f // campaign id -> campaign u32.
 	tableNewest         = 0x10 // marketplace u16, created descending, campaign u32 descending -> nothing.
 	tableVendorNewest   = 0x11 // marketplace u16, vendor, created descending, campaign u32 descending -> nothing.
 	tableExternalID     = 0x12 // marketplace u16, format u8, external id -> campaign u32.
-	tableBid            = 0x13 // campaign u32, bid u32 -> market.Bid.
+	tableBid            = 0x13 // campaign u32, bid u32 -> model.Bid.
 	tableBidID          = 0x14 // bid id -> campaign u32, bid u32.
 	tableBucket         = 0x15 // class u8, bucket u32 -> number of keys, xor of the hashes of their records.
 	tableDedup          = 0x16 // class u8, bucket u32, key -> outcome, charged.
@@ -138,15 +139,15 @@ func keyCampaignID(dst []byte, id ids.UUID) []byte {
 	return append(append(dst, tableCampaignID), id[:]...)
 }
 
-func appendNewest(dst []byte, c *market.Campaign) []byte {
+func appendNewest(dst []byte, c *model.Campaign) []byte {
 	return appendU32(appendU64(dst, ^uint64(c.CreatedMillis)), ^c.Ordinal) // Only the order matters.
 }
 
-func keyExternalID(dst []byte, marketplace uint16, format market.AdFormat, id string) []byte {
+func keyExternalID(dst []byte, marketplace uint16, format model.AdFormat, id string) []byte {
 	return append(append(appendU16(append(dst, tableExternalID), marketplace), byte(format)), id...)
 }
 
-func keyExclusive(dst []byte, marketplace uint16, format market.AdFormat, product string) []byte {
+func keyExclusive(dst []byte, marketplace uint16, format model.AdFormat, product string) []byte {
 	return append(append(appendU16(append(dst, tableExclusive), marketplace), byte(format)), product...)
 }
 
@@ -216,7 +217,7 @@ func keyEmptied(dst []byte, marketplace uint16, wallet ids.UUID, number uint32) 
 func keyPace(dst []byte, ordinal uint32) []byte { return appendU32(append(dst, tablePace), ordinal) }
 
 // keyClickRate starts the keys of a level of click rates.
-func keyClickRate(dst []byte, marketplace uint16, format market.AdFormat, level market.ClickLevel) []byte {
+func keyClickRate(dst []byte, marketplace uint16, format model.AdFormat, level market.ClickLevel) []byte {
 	return append(appendU16(append(dst, tableClickRate), marketplace), byte(format), byte(level))
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -93,8 +93,8 @@ type loader struct {
 	dynamic map[uint64]*dynamicSegment // The dynamic segments by number; their heads precede their members.
 	// These are reused for each record; the feed borrows the values.
 	decoder command.Decoder
-	product market.Product
-	bid     market.Bid
+	product model.Product
+	bid     model.Bid
 	err     error // Wraps ErrCorrupt.
 	refused error // Wraps ErrLevel: the state is intact but too new.
 }
@@ -159,7 +159,7 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		}
 		return d.Err()
 	case tableMarketplace:
-		var x market.Marketplace
+		var x model.Marketplace
 		d.Marketplace(&x)
 		t := m.tenant(x.Ordinal)
 		t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
@@ -177,12 +177,12 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 	case tableRecord:
 		return l.loadManagementRecord(rest, value)
 	case tableCategory:
-		var c market.Category
+		var c model.Category
 		d.Category(&c)
 		m.feed.PutCategory(binary.BigEndian.Uint16(rest), &c)
 		return d.Err()
 	case tableProduct:
-		l.product = market.Product{}
+		l.product = model.Product{}
 		d.Product(&l.product)
 		m.feed.PutProduct(binary.BigEndian.Uint16(rest), &l.product)
 		return d.Err()
@@ -323,7 +323,7 @@ func (l *loader) loadCampaign(value []byte) error {
 
 func (l *loader) loadBid(campaign uint32, value []byte) error {
 	d := &l.decoder
-	*d, l.bid = command.NewDecoder(value), market.Bid{}
+	*d, l.bid = command.NewDecoder(value), model.Bid{}
 	d.Bid(&l.bid)
 	if err := d.Err(); err != nil {
 		return err

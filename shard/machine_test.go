@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
@@ -20,12 +20,12 @@ type micros = money.Micros
 
 const hour, day = 3_600_000, 24 * 3_600_000
 
-func campaign(marketplace uint16, vendor string, n byte) market.Campaign {
+func campaign(marketplace uint16, vendor string, n byte) model.Campaign {
 	id := ids.UUID{0: 'c', 1: n}
 	id[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, vendor)))
-	return market.Campaign{
+	return model.Campaign{
 		ID: id, Marketplace: marketplace, VendorID: vendor, Name: fmt.Sprint("campaign ", n), Active: true,
-		Status: market.Approved, Charge: market.CPC, CreatedMillis: benchNow + int64(n),
+		Status: model.Approved, Charge: model.CPC, CreatedMillis: benchNow + int64(n),
 	}
 }
 
@@ -38,7 +38,7 @@ func deposit(n byte, vendor string, amount micros) []byte {
 // click returns a click with its own id on a token of campaign 1 for 100 micros, issued at benchNow.
 func click(id, token byte) command.EventRecord {
 	return command.EventRecord{
-		Key: [16]byte{id}, ChargeKey: [16]byte{token}, Kind: event.Click, Charge: market.CPC,
+		Key: [16]byte{id}, ChargeKey: [16]byte{token}, Kind: event.Click, Charge: model.CPC,
 		Bucket: event.BucketOf(benchNow), Cell: event.BucketOf(benchNow) * 4, OccurredMillis: benchNow,
 		Campaign: 1, Bid: 1, Price: 100,
 	}
@@ -116,14 +116,14 @@ func TestChargeIsClippedToBudgetAndWallet(t *testing.T) {
 
 func TestPostPaidWalletGoesBelowZero(t *testing.T) {
 	r := open(t, shardtest.NewKV())
-	r.Do(command.AppendPutMarketplace(nil, benchNow, &market.Marketplace{Ordinal: 1, PostPaid: true}))
+	r.Do(command.AppendPutMarketplace(nil, benchNow, &model.Marketplace{Ordinal: 1, PostPaid: true}))
 	r.Do(create(1, "v", 1, 0))
 	expect(t, "charge", outcomes(report(t, r, benchNow, click(1, 1))), "charged:100 ")
 	w, _ := r.Queries().Wallet(ids.DefaultWalletOf(1, "v"))
 	expect(t, "balance", w.Balance, -100)
 	slot := r.Feed.Balances[campaign(1, "v", 1).ID]
 	expect(t, "auctions see no limit", slot.WalletBalance.Load() == math.MaxInt64 && slot.BudgetLeft.Load() == math.MaxInt64, true)
-	r.Do(command.AppendPutMarketplace(nil, benchNow, &market.Marketplace{Ordinal: 1}))
+	r.Do(command.AppendPutMarketplace(nil, benchNow, &model.Marketplace{Ordinal: 1}))
 	expect(t, "and the debt, back in prepaid mode", slot.WalletBalance.Load(), -100)
 }
 
@@ -171,7 +171,7 @@ func TestBudgetPeriodRolls(t *testing.T) {
 	expect(t, "second day", outcomes(report(t, r, benchNow, click(4, 4))), "charged:100 ")
 
 	r.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
-		Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Period: new(market.Total), Budget: new(micros(250)),
+		Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Period: new(model.Total), Budget: new(micros(250)),
 	}))
 	expect(t, "a total budget counts what was ever spent", outcomes(report(t, r, benchNow, click(5, 5), click(6, 6))),
 		"clipped:50 nothing_left:0 ")
@@ -186,13 +186,13 @@ func TestPausedIsChargedTerminatedIsNot(t *testing.T) {
 	id := campaign(1, "v", 1).ID
 	r.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: id, Marketplace: 1, Active: new(false)}))
 	expect(t, "paused", outcomes(report(t, r, benchNow, click(1, 1))), "charged:100 ")
-	terminate := command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: id, Marketplace: 1, Status: new(market.Terminated)})
+	terminate := command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: id, Marketplace: 1, Status: new(model.Terminated)})
 	expect(t, "terminate", result(t, r.Do(terminate)), command.Result{})
 	expect(t, "terminate again", result(t, r.Do(terminate)), command.Result{})
 	expect(t, "terminated", outcomes(report(t, r, benchNow, click(2, 2))), "unknown_bid:0 ")
 	counted := r.Queries().CampaignCounters(id, 0, math.MaxUint32)
 	expect(t, "both are counted", counted.Clicks, 2)
-	revive := command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: id, Marketplace: 1, Status: new(market.Approved)})
+	revive := command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: id, Marketplace: 1, Status: new(model.Approved)})
 	expect(t, "revive", result(t, r.Do(revive)).Refusal, command.WrongState)
 }
 
@@ -239,16 +239,16 @@ func TestImpressionWindowIsADay(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(deposit(1, "v", 1_000))
 	r.Do(create(1, "v", 1, 0))
-	seen := func(id, token byte, charge market.ChargeType, now int64) string {
+	seen := func(id, token byte, charge model.ChargeType, now int64) string {
 		e := click(id, token)
 		e.Kind, e.Charge, e.OccurredMillis = event.Impression, charge, now
 		return outcomes(report(t, r, now, e))
 	}
-	expect(t, "an impression of a click token", seen(1, 1, market.CPC, benchNow), "counted:0 ")
-	expect(t, "an impression", seen(2, 2, market.CPM, benchNow), "charged:100 ")
+	expect(t, "an impression of a click token", seen(1, 1, model.CPC, benchNow), "counted:0 ")
+	expect(t, "an impression", seen(2, 2, model.CPM, benchNow), "charged:100 ")
 	edge := int64(benchNow - benchNow%hour + day + hour)
-	expect(t, "in the last hour", seen(3, 3, market.CPM, edge-1), "charged:100 ")
-	expect(t, "after it", seen(4, 4, market.CPM, edge), "too_late:0 ")
+	expect(t, "in the last hour", seen(3, 3, model.CPM, edge-1), "charged:100 ")
+	expect(t, "after it", seen(4, 4, model.CPM, edge), "too_late:0 ")
 }
 
 func TestRepeatsChangeNothing(t *testing.T) {
@@ -257,10 +257,10 @@ func TestRepeatsChangeNothing(t *testing.T) {
 		deposit(1, "v", 1_000),
 		create(1, "v", 1, 500),
 		command.AppendPutBids(nil, benchNow, &command.PutBids{
-			Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Bids: []market.Bid{{ID: ids.UUID{9}, Target: "p", Amount: 1}},
+			Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Bids: []model.Bid{{ID: ids.UUID{9}, Target: "p", Amount: 1}},
 		}),
 		command.AppendBootstrap(nil, benchNow, &command.Bootstrap{
-			Marketplace: market.Marketplace{Ordinal: 1}, Keys: []command.Record{{Kind: command.RecordAPIKey, Marketplace: 1, ID: "k", Value: []byte("v")}},
+			Marketplace: model.Marketplace{Ordinal: 1}, Keys: []command.Record{{Kind: command.RecordAPIKey, Marketplace: 1, ID: "k", Value: []byte("v")}},
 		}),
 	} {
 		first := result(t, r.Do(cmd))
@@ -302,13 +302,13 @@ func TestBidsAreBounded(t *testing.T) {
 		p := command.PutBids{Campaign: campaign(1, "v", 1).ID, Marketplace: 1}
 		for range count {
 			n++
-			p.Bids = append(p.Bids, market.Bid{ID: ids.UUID{1: byte(n >> 8), 2: byte(n)}, Target: "p", Amount: 1})
+			p.Bids = append(p.Bids, model.Bid{ID: ids.UUID{1: byte(n >> 8), 2: byte(n)}, Target: "p", Amount: 1})
 		}
 		return result(t, r.Do(command.AppendPutBids(nil, benchNow, &p)))
 	}
 	expect(t, "up to the bound", put(shard.BidsMax-1).Refusal, command.Done)
 	expect(t, "one more", put(1).Refusal, command.TooMany)
-	gone := command.PutBids{Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Bids: []market.Bid{{ID: ids.UUID{'b', 1}, Deleted: true}}}
+	gone := command.PutBids{Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Bids: []model.Bid{{ID: ids.UUID{'b', 1}, Deleted: true}}}
 	expect(t, "one less", result(t, r.Do(command.AppendPutBids(nil, benchNow, &gone))).Refusal, command.Done)
 	expect(t, "again one more", put(1).Refusal, command.Done)
 	bids, more := r.Queries().Bids(1, 4_998, 1)
@@ -324,7 +324,7 @@ func TestRefusedCommandsChangeOnlyTheClock(t *testing.T) {
 		"cut":     create(1, "v", 1, 0)[:90],
 		"strict":  command.AppendAdjustWallet(nil, 0, &command.AdjustWallet{Request: ids.UUID{5}, Marketplace: 1, VendorID: "v", Amount: -11, Strict: true}),
 		"unknown": command.AppendPatchCampaign(nil, 0, &command.PatchCampaign{Campaign: ids.UUID{1}, Marketplace: 1}),
-		"shard":   command.AppendCreateCampaign(nil, 0, &command.CreateCampaign{Campaign: market.Campaign{ID: ids.UUID{15: 77}, Marketplace: 1, VendorID: "v"}}),
+		"shard":   command.AppendCreateCampaign(nil, 0, &command.CreateCampaign{Campaign: model.Campaign{ID: ids.UUID{15: 77}, Marketplace: 1, VendorID: "v"}}),
 	} {
 		if result(t, r.Do(cmd)).Refusal == command.Done {
 			t.Errorf("%s was not refused", name)
@@ -338,7 +338,7 @@ func TestGroupsCarryOnlyTheirOwn(t *testing.T) {
 	check(t, err)
 	data, err := shardtest.NewReplica(3, false, shardtest.NewKV())
 	check(t, err)
-	product := command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: []market.Product{{ID: "p"}}})
+	product := command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: []model.Product{{ID: "p"}}})
 	expect(t, "a product in the meta group", result(t, meta.Do(product)).Refusal, command.Done)
 	expect(t, "a product in a data group", result(t, data.Do(product)).Refusal, command.Invalid)
 	expect(t, "a campaign in the meta group", result(t, meta.Do(create(1, "v", 1, 0))).Refusal, command.Invalid)
@@ -364,7 +364,7 @@ func TestLoadFindsCorruption(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(deposit(1, "v", 1_000))
 	r.Do(create(1, "v", 1, 500))
-	r.Do(command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: []market.Product{{ID: "p", Vendors: []string{"v"}}}}))
+	r.Do(command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: []model.Product{{ID: "p", Vendors: []string{"v"}}}}))
 	report(t, r, benchNow, click(1, 1), click(2, 2))
 	open(t, r.KV.Copy())
 	var keys, values [][]byte

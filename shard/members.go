@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 var (
@@ -134,7 +134,7 @@ const (
 	memberKeyLen = 1 + 1 + 8 + 8
 	dueKeyLen    = memberKeyLen + 8
 
-	dynamicUsersMax = market.SegmentUsersMax
+	dynamicUsersMax = model.SegmentUsersMax
 )
 
 func keyMember(dst []byte, number, user uint64) []byte {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -44,7 +44,7 @@ func TestANoticeIsStoredWithItsChange(t *testing.T) {
 	expect(t, "create again", do(command.AppendNotice(create(1, "v", 1, 100), notice(2, "created again"))), command.Done)
 
 	put := command.AppendPutBids(nil, benchNow, &command.PutBids{
-		Campaign: id, Marketplace: 1, Bids: []market.Bid{{ID: ids.UUID{7}, Target: "p", Amount: 5}},
+		Campaign: id, Marketplace: 1, Bids: []model.Bid{{ID: ids.UUID{7}, Target: "p", Amount: 5}},
 	})
 	expect(t, "bids", do(command.AppendNotice(append([]byte{}, put...), notice(3, "bids"))), command.Done)
 	expect(t, "bids again", do(command.AppendNotice(put, notice(4, "bids again"))), command.Done)
@@ -52,7 +52,7 @@ func TestANoticeIsStoredWithItsChange(t *testing.T) {
 	expect(t, "delete", do(command.AppendNotice(command.AppendPatchBid(nil, benchNow, &bid), notice(5, "bid deleted"))), command.Done)
 	expect(t, "delete again", do(command.AppendNotice(command.AppendPatchBid(nil, benchNow, &bid), notice(6, "again"))), command.NotFound)
 
-	end := command.PatchCampaign{Campaign: id, Marketplace: 1, Status: new(market.Terminated)}
+	end := command.PatchCampaign{Campaign: id, Marketplace: 1, Status: new(model.Terminated)}
 	expect(t, "end", do(command.AppendNotice(command.AppendPatchCampaign(nil, benchNow, &end), notice(7, "ended"))), command.Done)
 	expect(t, "end again", do(command.AppendNotice(command.AppendPatchCampaign(nil, benchNow, &end), notice(8, "again"))), command.Done)
 	want := []string{"created", "bids", "bid deleted", "ended"}

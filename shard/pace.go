@@ -5,8 +5,9 @@ import (
 	"math/bits"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // pace is what the machine keeps in memory of a campaign's pacing. The rest of the decision is in the state, for the next
@@ -20,7 +21,7 @@ type pace struct {
 // published returns the word that auctions read.
 func (p *pace) published() uint64 {
 	if p.hash == 0 {
-		return market.PacingOpen
+		return pacing.Open
 	}
 	return p.word
 }
@@ -55,7 +56,7 @@ func (m *Machine) paceCampaign(x *command.Paced) bool {
 		return false
 	}
 	c := m.campaigns[x.Campaign-1]
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		return false
 	}
 	m.key = keyPace(m.key[:0], c.Ordinal)

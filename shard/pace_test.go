@@ -5,7 +5,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
@@ -22,7 +22,7 @@ func paced(t *testing.T) *shardtest.Replica {
 	r.Do(setFeature(command.LevelNewest))
 	r.Do(deposit(1, "v", 10_000))
 	for n := range byte(3) {
-		expect(t, "create", result(t, r.Do(newCampaign(n+1, market.CPC, 500, market.Daily))).Refusal, command.Done)
+		expect(t, "create", result(t, r.Do(newCampaign(n+1, model.CPC, 500, model.Daily))).Refusal, command.Done)
 	}
 	return r
 }
@@ -49,20 +49,20 @@ func TestPaceReachesAuctions(t *testing.T) {
 	}
 	check("paced", 1, word, 30, 34)
 	check("paced", 2, word, 4, 34)
-	check("not paced", 3, market.PacingOpen, 0, 34)
+	check("not paced", 3, pacing.Open, 0, 34)
 
 	digest := r.Machine.Digest()
 	for _, number := range []uint64{0, 1, 3} {
 		expect(t, "another number", result(t, r.Do(paceOf(number, command.Paced{Campaign: 1}))).Refusal, command.Conflict)
 	}
-	raised := command.Paced{Campaign: 1, Word: market.PacingOpen + 1}
+	raised := command.Paced{Campaign: 1, Word: pacing.Open + 1}
 	expect(t, "a factor above 1", result(t, r.Do(paceOf(2, raised))).Refusal, command.Invalid)
 	expect(t, "a negative hold", result(t, r.Do(paceOf(2, command.Paced{Campaign: 1, Hold: -1}))).Refusal, command.Invalid)
 	twice := command.Paced{Campaign: 1, Word: word}
 	expect(t, "a campaign twice", result(t, r.Do(paceOf(2, twice, twice))).Refusal, command.Invalid)
 	expect(t, "digest after refusals", r.Machine.Digest(), digest)
 
-	r.Do(patchOf(2, command.PatchCampaign{Status: new(market.Terminated)}))
+	r.Do(patchOf(2, command.PatchCampaign{Status: new(model.Terminated)}))
 	check("one is terminated", 1, word, 30, 30)
 	if _, found := r.Queries().Paced(2); found {
 		t.Error("the pace of a terminated campaign is still stored")
@@ -72,13 +72,13 @@ func TestPaceReachesAuctions(t *testing.T) {
 
 	r = open(t, r.KV)
 	check("a restart", 1, word, 30, 30)
-	check("a restart", 3, market.PacingOpen, 0, 30)
+	check("a restart", 3, pacing.Open, 0, 30)
 }
 
 // The hold of a campaign follows it to another wallet.
 func TestHoldFollowsTheCampaign(t *testing.T) {
 	r := paced(t)
-	r.Do(paceOf(1, command.Paced{Campaign: 1, Word: market.PacingOpen, Hold: 30}, command.Paced{Campaign: 2, Word: market.PacingOpen, Hold: 4}))
+	r.Do(paceOf(1, command.Paced{Campaign: 1, Word: pacing.Open, Hold: 30}, command.Paced{Campaign: 2, Word: pacing.Open, Hold: 4}))
 	second := ids.UUID{0: 'w', 15: byte(ids.ShardOf(ids.AccountOf(1, "v")))}
 	r.Do(command.AppendOpenAccount(nil, benchNow, &command.OpenAccount{Request: ids.UUID{1}, Account: second, Marketplace: 1, VendorID: "v", Name: "second"}))
 	expect(t, "another wallet", result(t, r.Do(patchOf(1, command.PatchCampaign{Wallet: &second}))).Refusal, command.Done)

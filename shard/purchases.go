@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -71,7 +72,7 @@ func (m *Machine) teachCredit(c *campaign, all []command.Credit, at int) {
 	value := valueOf(x)
 	m.returnValue(c, value)
 	var product []byte
-	if c.Format == market.Listing {
+	if c.Format == model.Listing {
 		if stored, found := m.get(keyBid(nil, c.Ordinal, x.Bid)); found {
 			product = []byte(mustBid(stored).Target)
 		}
@@ -105,7 +106,7 @@ func (m *Machine) purchaseCells(c *campaign, product []byte) (cells [2]*purchase
 	m.key = keyPurchases(m.key[:0], c.Marketplace, c.Format)
 	cells[0] = m.purchaseCell()
 	switch {
-	case c.Format != market.Listing:
+	case c.Format != model.Listing:
 		m.key = appendU32(m.key, c.Ordinal)
 	case len(product) == 0:
 		return cells
@@ -241,24 +242,24 @@ func (l *loader) loadPurchases(key, value []byte, hash uint64) error {
 // purchaseKeyMin is the length of the key of a format: table, marketplace and format.
 const purchaseKeyMin = 1 + 2 + 1
 
-func keyPurchases(dst []byte, marketplace uint16, format market.AdFormat) []byte {
+func keyPurchases(dst []byte, marketplace uint16, format model.AdFormat) []byte {
 	return append(appendU16(append(dst, tablePurchases), marketplace), byte(format))
 }
 
 // isPurchaseKey reports whether a key is one that purchaseCells makes.
 func isPurchaseKey(key []byte) bool {
-	if len(key) < purchaseKeyMin || int(key[3]) >= market.AdFormats {
+	if len(key) < purchaseKeyMin || int(key[3]) >= model.AdFormats {
 		return false
 	}
 	rest := key[purchaseKeyMin:]
-	return len(rest) == 0 || market.AdFormat(key[3]) == market.Listing || len(rest) == 4 && binary.BigEndian.Uint32(rest) != 0
+	return len(rest) == 0 || model.AdFormat(key[3]) == model.Listing || len(rest) == 4 && binary.BigEndian.Uint32(rest) != 0
 }
 
 // purchaseCellOf returns what a key names. REQUIRES: isPurchaseKey.
 func purchaseCellOf(key string) market.PurchaseCell {
-	c := market.PurchaseCell{Marketplace: uint16(key[1])<<8 | uint16(key[2]), Format: market.AdFormat(key[3])}
+	c := market.PurchaseCell{Marketplace: uint16(key[1])<<8 | uint16(key[2]), Format: model.AdFormat(key[3])}
 	switch rest := key[purchaseKeyMin:]; {
-	case c.Format == market.Listing:
+	case c.Format == model.Listing:
 		c.Product = rest
 	case rest != "":
 		c.Campaign = binary.BigEndian.Uint32([]byte(rest))

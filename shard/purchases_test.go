@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -23,9 +24,9 @@ func returning(t *testing.T) *shardtest.Replica {
 	t.Helper()
 	r := learning(t)
 	c := campaign(1, "v", 3)
-	c.Type, c.TargetROASMilli = market.Autobidding, 4_000
-	bid := market.Bid{ID: ids.UUID{'b', 3}, Target: "p3", Amount: 500, Active: true}
-	r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c, Bids: []market.Bid{bid}}))
+	c.Type, c.TargetROASMilli = model.Autobidding, 4_000
+	bid := model.Bid{ID: ids.UUID{'b', 3}, Target: "p3", Amount: 500, Active: true}
+	r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c, Bids: []model.Bid{bid}}))
 	onDay(r, 20_000)
 	return r
 }
@@ -119,7 +120,7 @@ func TestNoPurchasesAreLearnedBelowTheirLevel(t *testing.T) {
 	r.Do(command.AppendSetFeature(nil, benchNow, command.SetFeature{Level: command.LevelAttribution}))
 	r.Do(deposit(1, "v", 1_000_000))
 	c := campaign(1, "v", 1)
-	c.Type, c.TargetROASMilli = market.Autobidding, 4_000
+	c.Type, c.TargetROASMilli = model.Autobidding, 4_000
 	r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c}))
 	report(t, r, benchNow, shown(event.Click, 1, 1, "p1"))
 	credits(r, credit(9, 0, 1, 1, 1_000))

@@ -3,7 +3,7 @@ package shard
 import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Queries is the read side of a group's state: functions over the durable state for reports, management answers and
@@ -40,7 +40,7 @@ func (b Queries) state() state {
 }
 
 // Marketplaces lists all marketplaces in the order of their ordinals.
-func (b Queries) Marketplaces() (all []market.Marketplace) {
+func (b Queries) Marketplaces() (all []model.Marketplace) {
 	b.R.Scan([]byte{tableMarketplace}, []byte{tableMarketplace + 1}, func(_, value []byte) bool {
 		all = append(all, mustMarketplace(value))
 		return true
@@ -49,7 +49,7 @@ func (b Queries) Marketplaces() (all []market.Marketplace) {
 }
 
 // Marketplace returns one marketplace.
-func (b Queries) Marketplace(ordinal uint16) (x market.Marketplace, found bool) {
+func (b Queries) Marketplace(ordinal uint16) (x model.Marketplace, found bool) {
 	stored, found := b.R.Get(keyMarketplace(nil, ordinal))
 	if !found {
 		return x, false
@@ -111,18 +111,18 @@ func page[T any](r Reader, prefix []byte, afterID string, limit int, read func(i
 }
 
 // Category returns one category.
-func (b Queries) Category(marketplace uint16, id string) (market.Category, bool) {
+func (b Queries) Category(marketplace uint16, id string) (model.Category, bool) {
 	stored, found := b.R.Get(keyCatalog(nil, tableCategory, marketplace, id))
 	if !found {
-		return market.Category{}, false
+		return model.Category{}, false
 	}
 	return mustCategory(stored), true
 }
 
 // Categories lists categories in the order of their ids.
-func (b Queries) Categories(marketplace uint16, afterID string, limit int) ([]market.Category, bool) {
+func (b Queries) Categories(marketplace uint16, afterID string, limit int) ([]model.Category, bool) {
 	return page(b.R, keyCatalog(nil, tableCategory, marketplace, ""), afterID, limit,
-		func(_ string, value []byte) market.Category { return mustCategory(value) })
+		func(_ string, value []byte) model.Category { return mustCategory(value) })
 }
 
 // CategoryCount counts the categories of a marketplace; it scans all of them.
@@ -133,25 +133,25 @@ func (b Queries) CategoryCount(marketplace uint16) (n int) {
 }
 
 // Product returns one product.
-func (b Queries) Product(marketplace uint16, id string) (market.Product, bool) {
+func (b Queries) Product(marketplace uint16, id string) (model.Product, bool) {
 	stored, found := b.R.Get(keyCatalog(nil, tableProduct, marketplace, id))
 	if !found {
-		return market.Product{}, false
+		return model.Product{}, false
 	}
 	return mustProduct(stored), true
 }
 
 // Products lists products in the order of their ids.
-func (b Queries) Products(marketplace uint16, afterID string, limit int) ([]market.Product, bool) {
+func (b Queries) Products(marketplace uint16, afterID string, limit int) ([]model.Product, bool) {
 	return page(b.R, keyCatalog(nil, tableProduct, marketplace, ""), afterID, limit,
-		func(_ string, value []byte) market.Product { return mustProduct(value) })
+		func(_ string, value []byte) model.Product { return mustProduct(value) })
 }
 
 // ProductsOf lists the products of one vendor in the order of their ids.
-func (b Queries) ProductsOf(marketplace uint16, vendor, afterID string, limit int) ([]market.Product, bool) {
+func (b Queries) ProductsOf(marketplace uint16, vendor, afterID string, limit int) ([]model.Product, bool) {
 	names, more := page(b.R, keyOfVendor(nil, tableVendorItem, marketplace, vendor), afterID, limit,
 		func(id string, _ []byte) string { return id })
-	all := make([]market.Product, 0, len(names))
+	all := make([]model.Product, 0, len(names))
 	for _, id := range names {
 		p, found := b.Product(marketplace, id)
 		if found {

@@ -6,12 +6,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // CampaignState is a campaign with its money.
 type CampaignState struct {
-	market.Campaign
+	model.Campaign
 	Money    ledger.Budget
 	BidCount int            // Not deleted.
 	Paced    *command.Paced // The last decision of the pacing controller; nil: none.
@@ -21,8 +21,8 @@ type CampaignState struct {
 // campaigns out.
 type CampaignFilter struct {
 	VendorID string
-	Status   *market.Status
-	Format   *market.AdFormat
+	Status   *model.Status
+	Format   *model.AdFormat
 	Active   *bool
 }
 
@@ -78,7 +78,7 @@ func (b Queries) CampaignByOrdinal(ordinal uint32) (CampaignState, bool) {
 }
 
 // CampaignByExternalID returns the campaign with an external id, unique per marketplace and format in this group.
-func (b Queries) CampaignByExternalID(marketplace uint16, format market.AdFormat, external string) (CampaignState, bool) {
+func (b Queries) CampaignByExternalID(marketplace uint16, format model.AdFormat, external string) (CampaignState, bool) {
 	at, found := b.R.Get(keyExternalID(nil, marketplace, format, external))
 	if !found {
 		return CampaignState{}, false
@@ -113,15 +113,15 @@ func (b Queries) Campaigns(marketplace uint16, f *CampaignFilter, offset, limit 
 	return all, false
 }
 
-func (f *CampaignFilter) passes(c *market.Campaign) bool {
-	if f.Status == nil && c.Status == market.Terminated || f.Status != nil && *f.Status != c.Status {
+func (f *CampaignFilter) passes(c *model.Campaign) bool {
+	if f.Status == nil && c.Status == model.Terminated || f.Status != nil && *f.Status != c.Status {
 		return false
 	}
 	return (f.Format == nil || *f.Format == c.Format) && (f.Active == nil || *f.Active == c.Active)
 }
 
 // Bid returns a bid of any campaign by id, with the ordinal of its campaign. It also finds deleted bids.
-func (b Queries) Bid(id ids.UUID) (campaign uint32, bid market.Bid, found bool) {
+func (b Queries) Bid(id ids.UUID) (campaign uint32, bid model.Bid, found bool) {
 	at, found := b.R.Get(keyBidID(nil, id))
 	if !found {
 		return 0, bid, false
@@ -132,17 +132,17 @@ func (b Queries) Bid(id ids.UUID) (campaign uint32, bid market.Bid, found bool) 
 }
 
 // BidByOrdinal returns a bid by its ordinal and that of its campaign in this group. It also finds deleted bids.
-func (b Queries) BidByOrdinal(campaign, ordinal uint32) (market.Bid, bool) {
+func (b Queries) BidByOrdinal(campaign, ordinal uint32) (model.Bid, bool) {
 	stored, found := b.R.Get(keyBid(nil, campaign, ordinal))
 	if !found {
-		return market.Bid{}, false
+		return model.Bid{}, false
 	}
 	return mustBid(stored), true
 }
 
 // Bids lists the bids of a campaign that are not deleted, in the order of their creation, without the first offset of
 // them.
-func (b Queries) Bids(campaign uint32, offset, limit int) (all []market.Bid, more bool) {
+func (b Queries) Bids(campaign uint32, offset, limit int) (all []model.Bid, more bool) {
 	prefix := appendU32([]byte{tableBid}, campaign)
 	b.R.Scan(prefix, prefixEnd(prefix), func(_, value []byte) bool {
 		switch bid := mustBid(value); {

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -30,7 +30,7 @@ func TestCampaignsAreListedNewestFirst(t *testing.T) {
 	}
 	r.Do(create(2, "v0", 9, 0))
 	r.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
-		Campaign: campaign(1, "v0", 3).ID, Marketplace: 1, Status: new(market.Terminated),
+		Campaign: campaign(1, "v0", 3).ID, Marketplace: 1, Status: new(model.Terminated),
 	}))
 	r.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
 		Campaign: campaign(1, "v1", 2).ID, Marketplace: 1, Active: new(false),
@@ -45,22 +45,22 @@ func TestCampaignsAreListedNewestFirst(t *testing.T) {
 	f("the last page", shard.CampaignFilter{}, 2, 2, "2 1 false")
 	f("of a vendor", shard.CampaignFilter{VendorID: "v0"}, 0, 10, "5 1 false")
 	f("of nobody", shard.CampaignFilter{VendorID: "v"}, 0, 10, "false")
-	f("terminated", shard.CampaignFilter{Status: new(market.Terminated)}, 0, 10, "3 false")
+	f("terminated", shard.CampaignFilter{Status: new(model.Terminated)}, 0, 10, "3 false")
 	f("active", shard.CampaignFilter{Active: new(true)}, 0, 10, "5 4 1 false")
-	f("banners", shard.CampaignFilter{Format: new(market.Banner)}, 0, 10, "false")
+	f("banners", shard.CampaignFilter{Format: new(model.Banner)}, 0, 10, "false")
 }
 
 func TestCatalogIsListedById(t *testing.T) {
 	r := open(t, shardtest.NewKV())
-	product := func(id string, vendors ...string) market.Product {
-		return market.Product{ID: id, Name: id, Vendors: vendors, CreatedMillis: 1}
+	product := func(id string, vendors ...string) model.Product {
+		return model.Product{ID: id, Name: id, Vendors: vendors, CreatedMillis: 1}
 	}
-	put := func(all ...market.Product) {
+	put := func(all ...model.Product) {
 		r.Do(command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: all}))
 	}
 	put(product("b", "v1"), product("a", "v1", "v2"), product("c", "v2"), product("d", "v"))
 	put(product("b", "v2")) // Its vendor changed.
-	listed := func(all []market.Product, more bool) string {
+	listed := func(all []model.Product, more bool) string {
 		var text []byte
 		for i := range all {
 			text = append(text, all[i].ID+" "...)
@@ -89,7 +89,7 @@ func TestProductsMoveBetweenVendors(t *testing.T) {
 		var p command.PutProducts
 		p.Marketplace = 1
 		for range 1 + random.IntN(4) { // Often the same product twice.
-			x := market.Product{ID: fmt.Sprint("p", random.IntN(5)), Name: "n", CreatedMillis: int64(step)}
+			x := model.Product{ID: fmt.Sprint("p", random.IntN(5)), Name: "n", CreatedMillis: int64(step)}
 			for range random.IntN(4) {
 				x.Vendors = append(x.Vendors, fmt.Sprint("v", random.IntN(4)))
 			}
@@ -140,9 +140,9 @@ func TestReportsByCellAndBid(t *testing.T) {
 	}
 	id := campaign(1, "v", 1).ID
 	external := click(9, 0)
-	external.Campaign, external.Charge, external.ChargeKey, external.ExternalCampaign = 0, market.ChargeNone, [16]byte{}, id
+	external.Campaign, external.Charge, external.ChargeKey, external.ExternalCampaign = 0, model.ChargeNone, [16]byte{}, id
 	purchase := click(10, 0)
-	purchase.Kind, purchase.Campaign, purchase.Charge, purchase.ChargeKey = event.Purchase, 0, market.ChargeNone, [16]byte{}
+	purchase.Kind, purchase.Campaign, purchase.Charge, purchase.ChargeKey = event.Purchase, 0, model.ChargeNone, [16]byte{}
 	purchase.Items = []command.PurchaseItem{
 		{ProductID: []byte("p1"), Quantity: 2, UnitPrice: 300}, {ProductID: []byte("p2"), Quantity: 1, UnitPrice: 50},
 	}
@@ -198,7 +198,7 @@ func TestRecordsAndSecretsAreKept(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	key := command.Record{Kind: command.RecordAPIKey, Marketplace: 1, ID: "k1", Value: []byte("one"), Class: "management", Expect: 0}
 	r.Do(command.AppendBootstrap(nil, benchNow, &command.Bootstrap{
-		Marketplace: market.Marketplace{Ordinal: 1, ID: ids.UUID{4}, Name: "shop"},
+		Marketplace: model.Marketplace{Ordinal: 1, ID: ids.UUID{4}, Name: "shop"},
 		Secrets:     command.Secrets{Cursor: [32]byte{5}}, Keys: []command.Record{key},
 	}))
 	b := r.Queries()

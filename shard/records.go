@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // bootstrap writes the first marketplace, the secrets and the first API keys of a cluster. A repeat changes nothing.
@@ -42,7 +42,7 @@ func (m *Machine) replaceMarketplace(p *command.PutMarketplace) command.Result {
 
 // putMarketplace stores the settings of a marketplace. Data groups store them too, because the billing mode decides
 // what is charged; only the meta group reports them to the auctions.
-func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
+func (m *Machine) putMarketplace(x *model.Marketplace) command.Result {
 	if x.Ordinal == 0 {
 		return refused(command.Invalid, 0)
 	}

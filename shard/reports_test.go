@@ -8,14 +8,14 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
 // bought returns a purchase without a campaign.
 func bought(id byte, cell uint32, products ...string) command.EventRecord {
 	r := click(id, 0)
-	r.Kind, r.Campaign, r.Charge, r.ChargeKey, r.Bid, r.Cell = event.Purchase, 0, market.ChargeNone, [16]byte{}, 0, cell
+	r.Kind, r.Campaign, r.Charge, r.ChargeKey, r.Bid, r.Cell = event.Purchase, 0, model.ChargeNone, [16]byte{}, 0, cell
 	for _, p := range products {
 		r.Items = append(r.Items, command.PurchaseItem{ProductID: []byte(p), Quantity: 2, UnitPrice: 300})
 	}

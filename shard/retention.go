@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
-// A marketplace may keep its touches for less than daysKept days (market.Marketplace.TouchDays). A day is dropped as a
+// A marketplace may keep its touches for less than daysKept days (model.Marketplace.TouchDays). A day is dropped as a
 // whole for all marketplaces, so touches of one of them are deleted one by one, a few with each Advance. The state has
 // the day from which on the marketplace may have touches, so that every replica deletes the same ones.
 // INVARIANT: a marketplace has no touches of days before tenant.touchesFrom.
@@ -20,7 +20,7 @@ import (
 const touchesPurged = 2_000
 
 // setTouchDays takes over the setting of a marketplace.
-func (t *tenant) setTouchDays(x *market.Marketplace) {
+func (t *tenant) setTouchDays(x *model.Marketplace) {
 	t.touchDays = daysKept
 	if x.TouchDays > 0 {
 		t.touchDays = uint32(x.TouchDays)

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -34,7 +34,7 @@ func TestTouchesAreKeptForTheDaysOfTheMarketplace(t *testing.T) {
 				now += day * int64(rapid.IntRange(1, 20).Draw(t, "days"))
 			case 1:
 				kept = rapid.SampledFrom([]uint8{0, 2, 16, 32}).Draw(t, "kept")
-				do(command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: 1, TouchDays: kept}))
+				do(command.AppendPutMarketplace(nil, now, &model.Marketplace{Ordinal: 1, TouchDays: kept}))
 			case 2, 3:
 				do(command.AppendAdvance(nil, now, &command.Advance{}))
 			case 4:
@@ -71,7 +71,7 @@ func TestTouchesOfOtherMarketplacesStay(t *testing.T) {
 		r.Do(clickCommand(uint16(1+i%2), i, benchNow, benchNow))
 	}
 	now := int64(benchNow + 16*day)
-	r.Do(command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: 1, TouchDays: 16}))
+	r.Do(command.AppendPutMarketplace(nil, now, &model.Marketplace{Ordinal: 1, TouchDays: 16}))
 	var left []string
 	for range 4 {
 		r.Do(command.AppendAdvance(nil, now, &command.Advance{}))
@@ -106,9 +106,9 @@ func TestDeletedTouchesMakeSpace(t *testing.T) {
 		do(clickCommand(1, 3*n, now, now-20*day))
 	}
 	expect(t, "touches", touchesBefore(running, 1, now, 0), 3)
-	do(command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: 1, TouchDays: 16}))
+	do(command.AppendPutMarketplace(nil, now, &model.Marketplace{Ordinal: 1, TouchDays: 16}))
 	do(command.AppendAdvance(nil, now, &command.Advance{}))
-	do(command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: 1, TouchDays: 32}))
+	do(command.AppendPutMarketplace(nil, now, &model.Marketplace{Ordinal: 1, TouchDays: 32}))
 	expect(t, "touches after a purge", touchesBefore(running, 1, now, 0), 1)
 	restarted = openRetention(t, restarted.KV)
 	restarted.Machine.LimitTouches(3)
@@ -131,8 +131,8 @@ func retentionCommands(now int64) [][]byte {
 	for n := range uint16(2) {
 		id := ids.Mint(0, [10]byte{}, ids.ShardOf(ids.AccountOf(n+1, "v")))
 		all = append(all,
-			command.AppendPutMarketplace(nil, now, &market.Marketplace{Ordinal: n + 1}),
-			command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: market.Campaign{ID: id, Marketplace: n + 1, VendorID: "v"}}))
+			command.AppendPutMarketplace(nil, now, &model.Marketplace{Ordinal: n + 1}),
+			command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: model.Campaign{ID: id, Marketplace: n + 1, VendorID: "v"}}))
 	}
 	return all
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -88,7 +88,7 @@ func countReturns(m *shardtest.Model, seen map[string]int) {
 		}
 		seen["reversed "+kinds[r.Parts[0].Kind]]++
 		for _, c := range m.Campaigns {
-			if c.ID == r.Campaign && c.Period == market.Total {
+			if c.ID == r.Campaign && c.Period == model.Total {
 				seen["reversed in a total budget"]++
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -180,7 +180,7 @@ func (m *Machine) carryOutReversal(c *campaign, w *wallet, x *command.Reverse, a
 // isOfPeriod reports whether a line of the journal is known to be of the budget's current period. A total budget has a
 // single period; 0 is no line.
 func isOfPeriod(c *campaign, line uint64) bool {
-	return c.Period == market.Total || line != 0 && c.budget.FirstLine != 0 && line >= c.budget.FirstLine
+	return c.Period == model.Total || line != 0 && c.budget.FirstLine != 0 && line >= c.budget.FirstLine
 }
 
 func reversalKind(k event.Kind) ledger.LineKind {

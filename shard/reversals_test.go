@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -25,7 +25,7 @@ func newPaidByPurchases(t *testing.T) *shardtest.Replica {
 	r := open(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelNewest))
 	r.Do(command.AppendAdjustWallet(nil, benchNow, &command.AdjustWallet{Request: ids.UUID{1}, Marketplace: 1, VendorID: "v", Amount: 1_000}))
-	expect(t, "campaign", result(t, r.Do(newCampaign(1, market.CPA, 100, market.Total))).Refusal, command.Done)
+	expect(t, "campaign", result(t, r.Do(newCampaign(1, model.CPA, 100, model.Total))).Refusal, command.Done)
 	return r
 }
 

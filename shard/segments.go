@@ -9,10 +9,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
-// A segment is a set of keyed user hashes. It is stored in pieces of at most market.SegmentChunkMax hashes, so that the
+// A segment is a set of keyed user hashes. It is stored in pieces of at most model.SegmentChunkMax hashes, so that the
 // size of a record or command does not grow with the segment. The head record holds the number of pieces and the result
 // of the last upload, so that a repeated commit gets the same answer. An upload is staged piece by piece and applied in
 // one step by its commit, so auctions see all of it or nothing. Advance drops uploads that are not committed.
@@ -20,7 +20,7 @@ import (
 // BOUND: uploadsMax and piecesMax limit the space of staged pieces. A commit with more pieces would be refused anyway.
 const (
 	uploadsMax = 64
-	piecesMax  = 4 * market.SegmentUsersMax / market.SegmentChunkMax
+	piecesMax  = 4 * model.SegmentUsersMax / model.SegmentChunkMax
 )
 
 // upload is what memory keeps of a staged upload.
@@ -78,7 +78,7 @@ func (m *Machine) commitSegment(x *command.CommitSegment) command.SegmentResult 
 	}
 	before := m.segmentUsers(prefix, head.pieces)
 	after, r := combine(before, sent, x.Action)
-	if len(after) > market.SegmentUsersMax {
+	if len(after) > model.SegmentUsersMax {
 		return command.SegmentResult{Refusal: command.TooMany}
 	}
 	m.dropStaged(prefixStaged(nil, x.Marketplace, x.Segment, x.Upload))
@@ -129,7 +129,7 @@ func (m *Machine) segmentUsers(prefix []byte, pieces uint32) (users []uint64) {
 // storeSegment writes a segment in pieces and deletes those beyond its end; pieces is their former number. A piece that
 // did not change is not written.
 func (m *Machine) storeSegment(prefix []byte, pieces uint32, users []uint64, head segmentHead) {
-	for some := range slices.Chunk(users, market.SegmentChunkMax) {
+	for some := range slices.Chunk(users, model.SegmentChunkMax) {
 		head.pieces++
 		key, value := pieceKey(prefix, head.pieces), command.AppendUsers(nil, some)
 		if stored, found := m.get(key); !found || string(stored) != string(value) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -154,13 +154,13 @@ func TestSegmentUploadIsWholeOrNothing(t *testing.T) {
 // A million users need sixteen pieces. With one more user the whole upload is refused.
 func TestSegmentIsBounded(t *testing.T) {
 	r := open(t, shardtest.NewKV())
-	all := make([]uint64, market.SegmentUsersMax+1)
+	all := make([]uint64, model.SegmentUsersMax+1)
 	for i := range all {
 		all[i] = uint64(i)
 	}
 	send := func(upload byte, users []uint64) command.SegmentResult {
 		x := command.CommitSegment{Marketplace: 1, Segment: "s", Upload: ids.UUID{upload}}
-		for some := range slices.Chunk(users, market.SegmentChunkMax) {
+		for some := range slices.Chunk(users, model.SegmentChunkMax) {
 			r.Do(command.AppendStageSegment(nil, benchNow, &command.StageSegment{
 				Marketplace: 1, Segment: "s", Upload: x.Upload, Piece: x.Pieces, Users: some,
 			}))
@@ -168,7 +168,7 @@ func TestSegmentIsBounded(t *testing.T) {
 		}
 		return commit(t, r, &x)
 	}
-	expect(t, "the largest", send(1, all[1:]), command.SegmentResult{Added: market.SegmentUsersMax, Size: market.SegmentUsersMax})
+	expect(t, "the largest", send(1, all[1:]), command.SegmentResult{Added: model.SegmentUsersMax, Size: model.SegmentUsersMax})
 	expect(t, "one more", send(2, all[:1]), command.SegmentResult{Refusal: command.TooMany})
 	r = open(t, r.KV)
 	if err := r.Queries().Verify(); err != nil {

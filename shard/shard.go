@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -152,10 +153,10 @@ type state struct {
 type tenant struct {
 	postPaid     bool
 	carriesOver  bool
-	touchDays    uint32             // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
-	touchesFrom  uint32             // The first day that may have touches.
-	clickRules   *market.ClickRules // Nil when the marketplace has none.
-	watched      uint8              // The kinds of actions that mark their users, one bit for each.
+	touchDays    uint32            // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
+	touchesFrom  uint32            // The first day that may have touches.
+	clickRules   *model.ClickRules // Nil when the marketplace has none.
+	watched      uint8             // The kinds of actions that mark their users, one bit for each.
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
 	noticeBytes  int  // Bytes of its stored notices.
@@ -166,7 +167,7 @@ type tenant struct {
 
 // campaign is a campaign with its money.
 type campaign struct {
-	market.Campaign
+	model.Campaign
 	firstBid uint32
 	bids     uint32 // Number of bids that are not deleted.
 	budget   ledger.Budget

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -15,21 +15,21 @@ import (
 // the same form.
 func TestCampaignWithTargeting(t *testing.T) {
 	r := open(t, shardtest.NewKV())
-	c := market.Campaign{
-		ID: ids.Mint(1, [10]byte{1}, ids.ShardOf(ids.AccountOf(1, "v"))), Marketplace: 1, VendorID: "v", Format: market.Banner,
-		Charge: market.CPM, Products: []string{"p"}, Segments: market.SegmentRules{Include: []string{"s"}},
+	c := model.Campaign{
+		ID: ids.Mint(1, [10]byte{1}, ids.ShardOf(ids.AccountOf(1, "v"))), Marketplace: 1, VendorID: "v", Format: model.Banner,
+		Charge: model.CPM, Products: []string{"p"}, Segments: model.SegmentRules{Include: []string{"s"}},
 	}
-	bid := market.Bid{
-		ID: ids.UUID{7}, Target: "acme", TargetType: market.TargetBrand, Amount: 5, Active: true,
-		Triggers: []market.Trigger{{Kind: market.TriggerBroad, Value: "red shoes", Words: []string{"Red", "SHOES"}}},
-		Creative: &market.Creative{Place: "top", Assets: []market.BannerAsset{{URL: "https://a/1.png"}}},
+	bid := model.Bid{
+		ID: ids.UUID{7}, Target: "acme", TargetType: model.TargetBrand, Amount: 5, Active: true,
+		Triggers: []model.Trigger{{Kind: model.TriggerBroad, Value: "red shoes", Words: []string{"Red", "SHOES"}}},
+		Creative: &model.Creative{Place: "top", Assets: []model.BannerAsset{{URL: "https://a/1.png"}}},
 	}
-	create := command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c, Bids: []market.Bid{bid}})
+	create := command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c, Bids: []model.Bid{bid}})
 	expect(t, "created", result(t, r.Do(create)).Refusal, command.Done)
 
-	c.Schedule = slices.Repeat([]uint16{50}, market.ScheduleHours)
-	c.Caps = []market.Cap{{Type: 4, Limit: 2}}
-	c.Segments = market.SegmentRules{Exclude: []string{"x"}, Multipliers: []market.SegmentMultiplier{{Segment: "y", Multiplier: 500_000}}}
+	c.Schedule = slices.Repeat([]uint16{50}, model.ScheduleHours)
+	c.Caps = []model.Cap{{Type: 4, Limit: 2}}
+	c.Segments = model.SegmentRules{Exclude: []string{"x"}, Multipliers: []model.SegmentMultiplier{{Segment: "y", Multiplier: 500_000}}}
 	c.Products = []string{"q"}
 	patch := command.PatchCampaign{
 		Campaign: c.ID, Marketplace: 1, Schedule: &c.Schedule, Caps: &c.Caps, Segments: &c.Segments, Products: &c.Products,
@@ -37,8 +37,8 @@ func TestCampaignWithTargeting(t *testing.T) {
 	expect(t, "patched", result(t, r.Do(command.AppendPatchCampaign(nil, benchNow, &patch))).Refusal, command.Done)
 	// A later version of the bid may change its triggers, not what it shows.
 	changed := bid
-	changed.Triggers, changed.Creative, changed.TargetType = bid.Triggers[:0], nil, market.TargetProduct
-	put := command.AppendPutBids(nil, benchNow, &command.PutBids{Campaign: c.ID, Marketplace: 1, Bids: []market.Bid{changed}})
+	changed.Triggers, changed.Creative, changed.TargetType = bid.Triggers[:0], nil, model.TargetProduct
+	put := command.AppendPutBids(nil, benchNow, &command.PutBids{Campaign: c.ID, Marketplace: 1, Bids: []model.Bid{changed}})
 	expect(t, "bid changed", result(t, r.Do(put)).Refusal, command.Done)
 
 	told := r.Feed.Lines()
@@ -47,13 +47,13 @@ func TestCampaignWithTargeting(t *testing.T) {
 		t.Errorf("after a restart auctions are told %q, before %q", again.Feed.Lines(), told)
 	}
 	stored, _ := again.Queries().Campaign(c.ID)
-	got := market.Campaign{Products: stored.Products, Segments: stored.Segments, Schedule: stored.Schedule, Caps: stored.Caps}
-	want := market.Campaign{Products: c.Products, Segments: c.Segments, Schedule: c.Schedule, Caps: c.Caps}
+	got := model.Campaign{Products: stored.Products, Segments: stored.Segments, Schedule: stored.Schedule, Caps: stored.Caps}
+	want := model.Campaign{Products: c.Products, Segments: c.Segments, Schedule: c.Schedule, Caps: c.Caps}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the campaign has %+v, want %+v", got, want)
 	}
 	bids, _ := again.Queries().Bids(stored.Ordinal, 0, 10)
-	if len(bids) != 1 || bids[0].TargetType != market.TargetBrand || !reflect.DeepEqual(bids[0].Creative, bid.Creative) || len(bids[0].Triggers) != 0 {
+	if len(bids) != 1 || bids[0].TargetType != model.TargetBrand || !reflect.DeepEqual(bids[0].Creative, bid.Creative) || len(bids[0].Triggers) != 0 {
 		t.Errorf("the bids are %+v", bids)
 	}
 }

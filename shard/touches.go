@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/attribution"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -71,7 +71,7 @@ func appendTouch(dst []byte, age int64, r *command.EventRecord) []byte {
 	dst = binary.AppendVarint(dst, age)
 	dst = binary.AppendVarint(dst, int64(r.Cell)-max(r.OccurredMillis, 0)/cellMillis)
 	dst = append(dst, r.PlacementIndex)
-	if r.Charge != market.CPA {
+	if r.Charge != model.CPA {
 		return dst
 	}
 	dst = binary.AppendUvarint(dst, uint64(r.Price)) // Not negative.
@@ -119,7 +119,7 @@ func (b Queries) Touches(marketplace uint16, user uint64, from, to uint32, fn fu
 
 // TouchedAd is what a touch was of.
 type TouchedAd struct {
-	Format   market.AdFormat
+	Format   model.AdFormat
 	VendorID string
 	Product  string // Of a listing; empty for the other formats, whose ads are of no single product.
 }
@@ -132,7 +132,7 @@ func (b Queries) TouchedAd(t *Touch) (ad TouchedAd, found bool) {
 	}
 	c := must(readCampaign(stored))
 	ad = TouchedAd{Format: c.Format, VendorID: c.VendorID}
-	if ad.Format == market.Listing {
+	if ad.Format == model.Listing {
 		ad.Product = b.targetOf(t.Campaign, t.Bid)
 	}
 	return ad, true

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -14,7 +14,7 @@ import (
 type Traffic struct {
 	Cell    uint32         // The newest hour that was learned, as command.Traffic names it.
 	All     pacing.Traffic // Of all formats together, the parent of those of the formats.
-	Formats [market.AdFormats]pacing.Traffic
+	Formats [model.AdFormats]pacing.Traffic
 }
 
 // learnTraffic learns from the auctions of one hour. An hour that was learned already, or that is older than one that was,
@@ -51,13 +51,13 @@ func (m *Machine) learnTraffic(x *command.Traffic) command.Result {
 // publishTraffic publishes the weights of the hours of the week.
 func (m *Machine) publishTraffic(marketplace uint16, t *Traffic) {
 	for format := range t.Formats {
-		w := t.Weights(market.AdFormat(format)) // Below market.AdFormats.
-		m.feed.PutTraffic(marketplace, market.AdFormat(format), &w)
+		w := t.Weights(model.AdFormat(format)) // Below model.AdFormats.
+		m.feed.PutTraffic(marketplace, model.AdFormat(format), &w)
 	}
 }
 
 // Weights returns the expected traffic of a format.
-func (t *Traffic) Weights(format market.AdFormat) pacing.Weights {
+func (t *Traffic) Weights(format model.AdFormat) pacing.Weights {
 	all := t.All.Weights(nil, pacing.MarketPrior)
 	return t.Formats[format].Weights(&all, pacing.FormatPrior)
 }

@@ -3,7 +3,7 @@ package shard
 import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // markVendors changes the marks of vendors, all or nothing.
@@ -42,6 +42,6 @@ func deletion(stored []byte) (id ids.UUID) {
 
 // breaksBudget reports whether a campaign lacks the budget that its charge type needs: a purchase is charged long
 // after the ad was shown, so only a budget without periods bounds what a CPA campaign can cost.
-func (m *Machine) breaksBudget(c *market.Campaign) bool {
-	return m.state.level >= command.LevelCampaignRules && c.Charge.NeedsTotal() && (c.Budget <= 0 || c.Period != market.Total)
+func (m *Machine) breaksBudget(c *model.Campaign) bool {
+	return m.state.level >= command.LevelCampaignRules && c.Charge.NeedsTotal() && (c.Budget <= 0 || c.Period != model.Total)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/document"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -14,8 +14,8 @@ import (
 // nothing. After reading the current values again, it is applied.
 func TestAChangeBuiltOnOldValuesIsRefused(t *testing.T) {
 	m := newManaged(t)
-	read := func() *market.Campaign { c, _ := m.Queries().Campaign(m.campaign.ID); return &c.Campaign }
-	patch := func(seen *market.Campaign, p command.PatchCampaign) command.Refusal {
+	read := func() *model.Campaign { c, _ := m.Queries().Campaign(m.campaign.ID); return &c.Campaign }
+	patch := func(seen *model.Campaign, p command.PatchCampaign) command.Refusal {
 		p.Campaign, p.Marketplace, p.Expect = m.campaign.ID, 1, command.ExpectCampaign(seen, command.MembersDates)
 		return result(t, m.Do(command.AppendPatchCampaign(nil, benchNow, &p))).Refusal
 	}
@@ -53,7 +53,7 @@ func TestChangesOfMembersAreMerged(t *testing.T) {
 	m := newManaged(t)
 	id := ids.UUID{7}
 	m.Do(command.AppendPutBids(nil, benchNow, &command.PutBids{
-		Campaign: m.campaign.ID, Marketplace: 1, Bids: []market.Bid{{ID: id, Target: "p", Amount: 5, Active: true}},
+		Campaign: m.campaign.ID, Marketplace: 1, Bids: []model.Bid{{ID: id, Target: "p", Amount: 5, Active: true}},
 	}))
 	bid := func(p command.PatchBid) command.Refusal {
 		p.Campaign, p.Marketplace, p.Bid = m.campaign.ID, 1, id
@@ -70,7 +70,7 @@ func TestChangesOfMembersAreMerged(t *testing.T) {
 
 	r := open(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelNewest))
-	r.Do(command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: []market.Product{
+	r.Do(command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: []model.Product{
 		{ID: "p", Name: "n", Vendors: []string{"v"}, Document: []byte(`{"name":"n","ean":"1"}`)}, {ID: "broken", Document: []byte(`{`)},
 	}}))
 	product := func(all ...command.ProductPatch) command.Result {
@@ -99,8 +99,8 @@ func TestChangesOfMembersAreMerged(t *testing.T) {
 func TestSettingsBuiltOnOldOnesAreRefused(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelNewest))
-	first := market.Marketplace{Ordinal: 1, Name: "first", CurrencyCode: "EUR"}
-	replace := func(seen market.Marketplace, name string) command.Refusal {
+	first := model.Marketplace{Ordinal: 1, Name: "first", CurrencyCode: "EUR"}
+	replace := func(seen model.Marketplace, name string) command.Refusal {
 		p := command.PutMarketplace{Marketplace: first, Expect: command.VersionOfMarketplace(&seen)}
 		p.Marketplace.Name = name
 		return result(t, r.Do(command.AppendReplaceMarketplace(nil, benchNow, &p))).Refusal

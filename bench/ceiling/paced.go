@@ -6,6 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // What -paced gives every campaign. The budget is large enough that no campaign stops, because a stopped one would make
@@ -14,8 +15,8 @@ const (
 	pacedCampaigns  = bids / 50 // As servingtest makes them.
 	pacedNodes      = 4
 	pacedLeft       = money.MaxMicros / 2
-	pacedMultiplier = market.PacingUnshaded / 2
-	pacedState      = market.PacingAlways<<32 | pacedMultiplier
+	pacedMultiplier = pacing.Unshaded / 2
+	pacedState      = pacing.Always<<32 | pacedMultiplier
 	// pacedExponent makes a minor unit a hundredth of the smallest bid. So every bid is shaded by half and none is
 	// thrown out at random, and the winners are those of auctions without pacing.
 	pacedExponent = 4

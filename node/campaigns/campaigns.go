@@ -13,32 +13,32 @@ import (
 	"fmt"
 
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // Creator is what Create needs of a marketplace's store. It is an interface because the tests of demo write to a recorder.
 type Creator interface {
-	Vendor(ctx context.Context, id string) (market.Vendor, error)
-	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
+	Vendor(ctx context.Context, id string) (model.Vendor, error)
+	CreateCampaign(ctx context.Context, c *model.Campaign, bids []model.Bid) error
 }
 
 // Draft is a campaign to create.
 type Draft struct {
 	// Campaign has the members without its id, times and group, which the store sets; EndMillis, TargetROASMilli and
 	// Pacing follow from End, TargetROAS and Pacing.
-	Campaign   market.Campaign
-	Bids       []market.Bid
-	End        *int64         // Unix milliseconds; nil: no end.
-	TargetROAS string         // A decimal; empty: none.
-	Pacing     *market.Pacing // How a total budget is spent; nil: as fast as possible.
+	Campaign   model.Campaign
+	Bids       []model.Bid
+	End        *int64        // Unix milliseconds; nil: no end.
+	TargetROAS string        // A decimal; empty: none.
+	Pacing     *model.Pacing // How a total budget is spent; nil: as fast as possible.
 
 	// Malformed says that the entry point has found violations of rules of its own: the draft is then refused with
 	// *Invalid, which has the violations of the rules here as well, so that one answer lists all.
 	Malformed bool
 	// Complete checks what else the body names, when the vendor is known, and may fill in what follows from it; nil:
 	// nothing. Its errors are returned as they are.
-	Complete func(ctx context.Context, vendor *market.Vendor) error
+	Complete func(ctx context.Context, vendor *model.Vendor) error
 }
 
 // Create stores a campaign with its bids and fills in what the store assigns. *Invalid when members break rules,
@@ -75,8 +75,8 @@ func (d *Draft) check(ctx context.Context, st Creator) error {
 	if d.End != nil {
 		d.Campaign.EndMillis = *d.End
 	}
-	if d.Campaign.Type == market.Exclusive {
-		d.Campaign.Price = market.FirstPrice // A sponsorship pays what it bids.
+	if d.Campaign.Type == model.Exclusive {
+		d.Campaign.Price = model.FirstPrice // A sponsorship pays what it bids.
 	}
 	if d.Pacing != nil {
 		d.Campaign.Pacing = *d.Pacing
@@ -117,13 +117,13 @@ func (d *Draft) Price(ctx context.Context, st store.Tenant) error {
 }
 
 // ListingTriggers make a listing bid found by auctions that name its product, and by those of the product's categories.
-func ListingTriggers(product string) []market.Trigger {
-	return []market.Trigger{{Kind: market.TriggerProduct, Value: product}, {Kind: market.TriggerCategories, Value: product}}
+func ListingTriggers(product string) []model.Trigger {
+	return []model.Trigger{{Kind: model.TriggerProduct, Value: product}, {Kind: model.TriggerCategories, Value: product}}
 }
 
 // ListingBid is a bid on a product with the triggers that listings have by themselves, and without an amount.
-func ListingBid(product string) market.Bid {
-	return market.Bid{Target: product, TargetType: market.TargetProduct, Active: true, Triggers: ListingTriggers(product)}
+func ListingBid(product string) model.Bid {
+	return model.Bid{Target: product, TargetType: model.TargetProduct, Active: true, Triggers: ListingTriggers(product)}
 }
 
 // Amount converts minor units. REQUIRES: they are in the bounds of amounts of the interface, which the schemas check.

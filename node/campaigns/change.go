@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Changes are the members of a campaign that a request changes; nil members stay.
@@ -65,8 +65,8 @@ func (c *Changes) check(ctx context.Context, st store.Tenant, now *store.Campaig
 	if p.Status != nil {
 		p.StatusUpdatedBy = &c.By
 	}
-	if p.Period != nil && *p.Period != market.Total && now.Pacing != market.PacingFast {
-		p.Pacing = new(market.PacingFast) // The choice ends with the total budget.
+	if p.Period != nil && *p.Period != model.Total && now.Pacing != model.PacingFast {
+		p.Pacing = new(model.PacingFast) // The choice ends with the total budget.
 	}
 	if c.Complete == nil {
 		return &p, nil
@@ -78,10 +78,10 @@ func (c *Changes) check(ctx context.Context, st store.Tenant, now *store.Campaig
 // active.
 func (c *Changes) allowed(ctx context.Context, st store.Tenant, now *store.CampaignState) error {
 	p := &c.Members
-	if now.Status == market.Terminated {
+	if now.Status == model.Terminated {
 		return ErrTerminated
 	}
-	if p.Status != nil && *p.Status == market.Pending && now.Status != market.Pending {
+	if p.Status != nil && *p.Status == model.Pending && now.Status != model.Pending {
 		return ErrReviewed
 	}
 	if p.Active != nil && *p.Active {
@@ -107,6 +107,6 @@ func Delete(ctx context.Context, st store.Tenant, id ids.UUID, by string, sees f
 			return err
 		}
 	}
-	p := command.PatchCampaign{Campaign: id, Status: new(market.Terminated), StatusUpdatedBy: &by}
+	p := command.PatchCampaign{Campaign: id, Status: new(model.Terminated), StatusUpdatedBy: &by}
 	return st.PatchCampaign(Notifying(ctx, store.ChannelCampaignDelete), &p)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const accepted = "accepted"
@@ -21,10 +21,10 @@ type entryCase struct {
 	// want is accepted, an errCode, or the type of a violation and the member that it is about.
 	want string
 
-	bids   int                    // Number of bids on different products; 0 stands for 1, and none for none.
-	vendor string                 // Whose campaign it is, instead of the vendor that there is.
-	absent bool                   // The change names a campaign that does not exist.
-	shape  func(*market.Campaign) // Changes the campaign that is there before a change.
+	bids   int                   // Number of bids on different products; 0 stands for 1, and none for none.
+	vendor string                // Whose campaign it is, instead of the vendor that there is.
+	absent bool                  // The change names a campaign that does not exist.
+	shape  func(*model.Campaign) // Changes the campaign that is there before a change.
 	before func(t *testing.T, w *managetest.Environment, seller string)
 	not    map[string]string // Entry points that cannot express the case although they have the members, with the reason.
 }
@@ -51,9 +51,9 @@ func change(name string, set members, want string) entryCase {
 
 // These make a case another one.
 
-func (c entryCase) in(shape func(*market.Campaign)) entryCase { c.shape = shape; return c }
-func (c entryCase) of(vendor string) entryCase                { c.vendor = vendor; return c }
-func (c entryCase) with(bids int) entryCase                   { c.bids = bids; return c }
+func (c entryCase) in(shape func(*model.Campaign)) entryCase { c.shape = shape; return c }
+func (c entryCase) of(vendor string) entryCase               { c.vendor = vendor; return c }
+func (c entryCase) with(bids int) entryCase                  { c.bids = bids; return c }
 
 func (c entryCase) after(before func(t *testing.T, w *managetest.Environment, seller string)) entryCase {
 	c.before = before
@@ -163,18 +163,18 @@ func createCases() []entryCase {
 }
 
 func changeCases() []entryCase {
-	noBudget := func(c *market.Campaign) { c.Budget = 0 }
-	total := func(c *market.Campaign) { c.Period = market.Total }
-	endless := func(c *market.Campaign) { c.Period, c.EndMillis = market.Total, 0 }
-	even := func(c *market.Campaign) { c.Period, c.Pacing = market.Total, market.PacingEven }
-	exclusive := func(c *market.Campaign) { c.Type = market.Exclusive }
-	later := func(c *market.Campaign) { c.Type, c.StartMillis, c.EndMillis = market.Exclusive, c.EndMillis, 0 }
-	outside := func(c *market.Campaign) { c.Type, c.Status = market.Exclusive, market.Rejected }
-	purchases := func(c *market.Campaign) { c.Charge, c.Period = market.CPA, market.Total }
+	noBudget := func(c *model.Campaign) { c.Budget = 0 }
+	total := func(c *model.Campaign) { c.Period = model.Total }
+	endless := func(c *model.Campaign) { c.Period, c.EndMillis = model.Total, 0 }
+	even := func(c *model.Campaign) { c.Period, c.Pacing = model.Total, model.PacingEven }
+	exclusive := func(c *model.Campaign) { c.Type = model.Exclusive }
+	later := func(c *model.Campaign) { c.Type, c.StartMillis, c.EndMillis = model.Exclusive, c.EndMillis, 0 }
+	outside := func(c *model.Campaign) { c.Type, c.Status = model.Exclusive, model.Rejected }
+	purchases := func(c *model.Campaign) { c.Charge, c.Period = model.CPA, model.Total }
 	terminated := func(t *testing.T, w *managetest.Environment, seller string) {
 		st := w.Store.Tenant(managetest.Main)
 		for _, c := range state(t, w, seller) {
-			if err := st.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Status: new(market.Terminated)}); err != nil {
+			if err := st.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Status: new(model.Terminated)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -215,7 +215,7 @@ func changeCases() []entryCase {
 		change("start and end", members{"start": `"2026-07-01T00:00:00Z"`, "end": `"2026-08-01T00:00:00Z"`}, accepted),
 
 		change("pause", members{"active": "false"}, accepted),
-		change("activate", members{"active": "true"}, accepted).in(func(c *market.Campaign) { c.Active = false }),
+		change("activate", members{"active": "true"}, accepted).in(func(c *model.Campaign) { c.Active = false }),
 		change("return of four decimals", members{"roas": "2.0001"}, "value_error roas"),
 		change("second price", members{"price": `"second"`}, accepted),
 		change("exclusive, second price", members{"price": `"second"`}, "value_error price").in(exclusive),
@@ -257,21 +257,21 @@ func vendorCases() []entryCase {
 	}
 }
 
-func rejected(c *market.Campaign) { c.Status = market.Rejected }
+func rejected(c *model.Campaign) { c.Status = model.Rejected }
 
 // sponsored makes an exclusive campaign until June for the product of the case, of another vendor, whose group need
 // not be the same.
-func sponsored(shape func(*market.Campaign)) func(*testing.T, *managetest.Environment, string) {
+func sponsored(shape func(*model.Campaign)) func(*testing.T, *managetest.Environment, string) {
 	return func(t *testing.T, w *managetest.Environment, seller string) {
 		t.Helper()
-		x := market.Campaign{
-			VendorID: seller + "-rival", Name: "S", Type: market.Exclusive, Charge: market.CPC, Active: true, Status: market.Approved,
+		x := model.Campaign{
+			VendorID: seller + "-rival", Name: "S", Type: model.Exclusive, Charge: model.CPC, Active: true, Status: model.Approved,
 			StartMillis: managetest.Start.UnixMilli(), EndMillis: managetest.Start.AddDate(0, 3, 0).UnixMilli(),
 		}
 		if shape != nil {
 			shape(&x)
 		}
-		bids := []market.Bid{{Target: seller + "-0", Amount: 1, Active: true}}
+		bids := []model.Bid{{Target: seller + "-0", Amount: 1, Active: true}}
 		if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &x, bids); err != nil {
 			t.Fatal(err)
 		}

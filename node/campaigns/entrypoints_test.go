@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -239,14 +239,14 @@ func stock(t *testing.T, w *managetest.Environment, key, seller string, count in
 // otherwise.
 func (c *entryCase) campaign(t *testing.T, w *managetest.Environment, seller string) ids.UUID {
 	t.Helper()
-	x := market.Campaign{
-		VendorID: seller, Name: "C", Type: "manual", Charge: market.CPC, Budget: 10 * money.PerMajor, Active: true, Status: market.Approved,
+	x := model.Campaign{
+		VendorID: seller, Name: "C", Type: "manual", Charge: model.CPC, Budget: 10 * money.PerMajor, Active: true, Status: model.Approved,
 		StartMillis: managetest.Start.UnixMilli(), EndMillis: managetest.Start.AddDate(0, 3, 0).UnixMilli(),
 	}
 	if c.shape != nil {
 		c.shape(&x)
 	}
-	bids := []market.Bid{{Target: seller + "-0", Amount: money.PerMajor, Active: true}}
+	bids := []model.Bid{{Target: seller + "-0", Amount: money.PerMajor, Active: true}}
 	if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &x, bids); err != nil {
 		t.Fatal(err)
 	}
@@ -254,13 +254,13 @@ func (c *entryCase) campaign(t *testing.T, w *managetest.Environment, seller str
 }
 
 // state is everything that a case may change: the campaigns of the vendor.
-func state(t *testing.T, w *managetest.Environment, seller string) []market.Campaign {
+func state(t *testing.T, w *managetest.Environment, seller string) []model.Campaign {
 	t.Helper()
 	found, _, err := w.Store.Tenant(managetest.Main).Campaigns(t.Context(), store.CampaignFilter{VendorID: seller, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := make([]market.Campaign, len(found))
+	all := make([]model.Campaign, len(found))
 	for i := range found {
 		all[i] = found[i].Campaign
 	}

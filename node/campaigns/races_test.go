@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -128,13 +128,13 @@ func send(t *testing.T, node http.Handler, w *managetest.Environment, method, ta
 func TestTheStoreKeepsTheTotalOfACPACampaign(t *testing.T) {
 	w := managetest.New(t)
 	st := w.Store.Tenant(managetest.Main)
-	c := market.Campaign{VendorID: "v", Name: "C", Charge: market.CPA, Budget: money.PerMajor, Period: market.Total}
+	c := model.Campaign{VendorID: "v", Name: "C", Charge: model.CPA, Budget: money.PerMajor, Period: model.Total}
 	if err := st.CreateCampaign(t.Context(), &c, nil); err != nil {
 		t.Fatal(err)
 	}
-	for period := range market.Total {
+	for period := range model.Total {
 		err := st.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Period: &period})
-		daily := market.Campaign{VendorID: "v", Name: fmt.Sprint(period), Charge: market.CPA, Budget: money.PerMajor, Period: period}
+		daily := model.Campaign{VendorID: "v", Name: fmt.Sprint(period), Charge: model.CPA, Budget: money.PerMajor, Period: period}
 		made := st.CreateCampaign(t.Context(), &daily, nil)
 		if !errors.Is(err, store.ErrNeedsTotal) || !errors.Is(made, store.ErrNeedsTotal) {
 			t.Errorf("period %d: changed with %v, created with %v", period, err, made)

@@ -7,7 +7,7 @@ import (
 	"math/big"
 
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Errors of the service. Their texts are written to callers.
@@ -74,7 +74,7 @@ func refused(err error) error {
 // faults are the rules that a draft breaks.
 func (d *Draft) faults() (found []Fault) {
 	c := &d.Campaign
-	if c.Charge.NeedsTotal() && (c.Period != market.Total || c.Budget == 0) {
+	if c.Charge.NeedsTotal() && (c.Period != model.Total || c.Budget == 0) {
 		found = append(found, totalFault)
 	}
 	if d.End != nil && *d.End <= c.StartMillis {
@@ -85,7 +85,7 @@ func (d *Draft) faults() (found []Fault) {
 }
 
 // faults are the rules that changes break, with the campaign's own members for those that stay.
-func (c *Changes) faults(now *market.Campaign) (found []Fault) {
+func (c *Changes) faults(now *model.Campaign) (found []Fault) {
 	p := &c.Members
 	start, end := now.StartMillis, now.EndMillis
 	if p.StartMillis != nil {
@@ -107,10 +107,10 @@ func (c *Changes) faults(now *market.Campaign) (found []Fault) {
 	if p.Period != nil && p.Budget == nil && now.Budget == 0 {
 		found = append(found, Fault{BudgetAmount, missing, "required, the campaign has no budget yet"})
 	}
-	if (p.Period != nil || p.Budget != nil) && now.Charge.NeedsTotal() && *cmp.Or(p.Period, &now.Period) != market.Total {
+	if (p.Period != nil || p.Budget != nil) && now.Charge.NeedsTotal() && *cmp.Or(p.Period, &now.Period) != model.Total {
 		found = append(found, totalFault)
 	}
-	if p.Price != nil && *p.Price != market.FirstPrice && now.Type == market.Exclusive {
+	if p.Price != nil && *p.Price != model.FirstPrice && now.Type == model.Exclusive {
 		found = append(found, Fault{Price, valueError, "an exclusive campaign pays its own bid: must be first"})
 	}
 	after := *now
@@ -124,13 +124,13 @@ func (c *Changes) faults(now *market.Campaign) (found []Fault) {
 
 // pacingFaults are the rules about how a budget is spent. Only a budget of type total leaves a choice: all others are
 // spread over their period. pacing is what a request asks for, nil if it asks for nothing.
-func pacingFaults(pacing *market.Pacing, c *market.Campaign, ends bool) []Fault {
+func pacingFaults(pacing *model.Pacing, c *model.Campaign, ends bool) []Fault {
 	switch {
 	case pacing == nil:
 		return nil
-	case c.Budget == 0 || c.Period != market.Total:
+	case c.Budget == 0 || c.Period != model.Total:
 		return []Fault{{Pacing, valueError, "needs a budget of type total; all others are spread over their period"}}
-	case *pacing == market.PacingEven && !ends:
+	case *pacing == model.PacingEven && !ends:
 		return []Fault{{Pacing, valueError, "even needs an endDate, until which the budget is spread"}}
 	}
 	return nil

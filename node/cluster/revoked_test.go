@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -58,7 +58,7 @@ func newKeyNodes(t *testing.T) *keyNodes {
 		}
 	}
 	d.startAll(3)
-	first := command.Bootstrap{Marketplace: market.Marketplace{Ordinal: 1, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"}}
+	first := command.Bootstrap{Marketplace: model.Marketplace{Ordinal: 1, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"}}
 	for range 4 {
 		key, err := auth.Generate(auth.Auction, rand.Reader)
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-ads/gavel/node/logtail"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Base is the path below which everything of the console lies.
@@ -151,7 +151,7 @@ const (
 func (s *Service) people(ctx context.Context) store.People { return s.deps.Store.People().Current(ctx) }
 
 // marketplace returns a marketplace as this node's auctions see it, or nil.
-func (s *Service) marketplace(ordinal uint16) *market.Marketplace {
+func (s *Service) marketplace(ordinal uint16) *model.Marketplace {
 	return s.deps.Store.View().Marketplace(ordinal)
 }
 

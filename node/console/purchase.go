@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -55,9 +55,9 @@ const (
 )
 
 // The names of the rules of marketplaces, of the settings' interface.
-var attributionNames = [market.Attributions]string{"standard", "reference", "long-click", "amazon"}
+var attributionNames = [model.Attributions]string{"standard", "reference", "long-click", "amazon"}
 
-var formatNames = [market.AdFormats]string{market.Listing: "listing", market.Banner: "banner", market.SponsoredBrand: "sponsoredBrand"}
+var formatNames = [model.AdFormats]string{model.Listing: "listing", model.Banner: "banner", model.SponsoredBrand: "sponsoredBrand"}
 
 func kindName(k event.Kind) string {
 	if k == event.Click {

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/login"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // advertiser is a shop with the ad of a campaign that has 1.00 in all and pays 0.90 for a click.
@@ -26,13 +26,13 @@ func newAdvertiser(t *testing.T, env *managetest.Environment, ada *browser) *adv
 	ada.must(200, "PUT", "/console/api/v1/catalog-search-service/catalogs/products",
 		`{"products":[{"id":"p","name":"P","vendors":["va"],"categories":[]}]}`)
 	ada.must(200, "POST", "/console/api/v1/billing-service/vendors/va/balance", `{"balance":50}`)
-	campaign := market.Campaign{
-		VendorID: "va", Name: "c", Type: "manual", Charge: market.CPC, Period: market.Total, Budget: 1_000_000, Active: true,
-		Status: market.Approved, Price: market.FirstPrice,
+	campaign := model.Campaign{
+		VendorID: "va", Name: "c", Type: "manual", Charge: model.CPC, Period: model.Total, Budget: 1_000_000, Active: true,
+		Status: model.Approved, Price: model.FirstPrice,
 	}
 	bid := campaigns.ListingBid("p")
 	bid.Amount = 900_000
-	if err := env.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &campaign, []market.Bid{bid}); err != nil {
+	if err := env.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &campaign, []model.Bid{bid}); err != nil {
 		t.Fatal(err)
 	}
 	a := &advertiser{browser: newBrowser(t, env)}

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // pollInterval is how often a starting node checks whether a condition that it waits for holds.
@@ -76,7 +76,7 @@ func waitUntil(ctx context.Context, met func() bool) error {
 }
 
 // firstMarketplaces returns all marketplaces, at least one: the leader of the meta group creates the first.
-func (n *node) firstMarketplaces(ctx context.Context) (all []market.Marketplace, err error) {
+func (n *node) firstMarketplaces(ctx context.Context) (all []model.Marketplace, err error) {
 	var first *bootstrapCommand
 	waited := waitUntil(ctx, func() bool {
 		if all, err = n.marketplaces(); err != nil || len(all) > 0 {
@@ -107,7 +107,7 @@ func (n *node) firstMarketplaces(ctx context.Context) (all []market.Marketplace,
 	return all, errors.Join(err, waited)
 }
 
-func (n *node) marketplaces() (all []market.Marketplace, err error) {
+func (n *node) marketplaces() (all []model.Marketplace, err error) {
 	err = n.cluster.Read(n.topology.Meta(), func(r shard.Reader) error {
 		all = shard.Queries{R: r}.Marketplaces()
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/demo"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // countersEvery is how often the demo prints its live counters on a terminal.
@@ -136,7 +136,7 @@ func winningProducts(m *demo.Market) (ids []string) {
 	return ids
 }
 
-func firstActive(bids []market.Bid, active map[string]bool) string {
+func firstActive(bids []model.Bid, active map[string]bool) string {
 	for _, b := range bids {
 		if active[b.Target] {
 			return b.Target

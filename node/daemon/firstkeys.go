@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // FirstKeys are the API keys of a new cluster. Their text exists only here: the cluster stores hashes.
@@ -60,13 +60,13 @@ func (n *node) prepareBootstrap() (*bootstrapCommand, error) {
 }
 
 // firstMarketplace returns a marketplace with euros and UTC; settings can be changed later.
-func firstMarketplace(now int64) market.Marketplace {
+func firstMarketplace(now int64) model.Marketplace {
 	var entropy [10]byte
 	_, _ = rand.Read(entropy[:]) // It never returns an error; it ends the process instead.
-	return market.Marketplace{
+	return model.Marketplace{
 		Ordinal: 1, ID: ids.Mint(now, entropy, 0), Name: "marketplace",
 		CurrencyCode: "EUR", CurrencyExponent: 2, TimeZone: "UTC",
-		ExternalDemand: market.ExternalDemand{OwnValue: "gavel"},
+		ExternalDemand: model.ExternalDemand{OwnValue: "gavel"},
 		CreatedMillis:  now, UpdatedMillis: now,
 	}
 }

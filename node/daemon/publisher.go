@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // publisher receives what the state machines of this node publish and hands it to its users: the market to auctions,
@@ -73,7 +74,7 @@ func (f *publisher) Reset(g ids.Group, meta bool) {
 }
 
 // PutCampaign publishes a campaign and records its external id.
-func (f *publisher) PutCampaign(c *market.Campaign) *market.Balances {
+func (f *publisher) PutCampaign(c *model.Campaign) *market.Balances {
 	f.externals.put(c.Marketplace, c.ExternalID, c.ID)
 	f.loaded.Add(1)
 	balances := f.Market.PutCampaign(c)

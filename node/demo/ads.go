@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Places of the demo's storefront.
@@ -25,7 +25,7 @@ type Ads struct {
 	Template  store.Template
 	Placement store.Placement // Its template is Template.
 	Assets    []store.Asset   // One for each department.
-	Products  []market.Product
+	Products  []model.Product
 	Campaigns []Campaign // Their creatives have no ids of assets and templates before setIDs.
 
 	assetOf map[string]int // Index of the asset by campaign name.
@@ -66,29 +66,29 @@ func (g *generator) department(i int) {
 	a.Assets = append(a.Assets, store.Asset{VendorID: g.m.Vendors[vendor].ID, Name: d.name, MimeType: "image/png", ExternalURL: picture})
 
 	words := keywordsOf(d)
-	inCategory := []market.Trigger{{Kind: market.TriggerCategory, Value: root}}
-	banner := func(place string, amount float64, triggers []market.Trigger) market.Bid {
-		return market.Bid{
-			Target: shop, TargetType: market.TargetURL, Amount: cents(amount + 0.1*float64(i)), Active: true, Triggers: triggers,
-			Creative: &market.Creative{Place: place, Assets: []market.BannerAsset{{URL: picture}}},
+	inCategory := []model.Trigger{{Kind: model.TriggerCategory, Value: root}}
+	banner := func(place string, amount float64, triggers []model.Trigger) model.Bid {
+		return model.Bid{
+			Target: shop, TargetType: model.TargetURL, Amount: cents(amount + 0.1*float64(i)), Active: true, Triggers: triggers,
+			Creative: &model.Creative{Place: place, Assets: []model.BannerAsset{{URL: picture}}},
 		}
 	}
-	c := g.campaign(vendor, name+" banners", market.Banner, market.CPM)
-	c.Bids = []market.Bid{banner(HomeSlot, 6, nil), banner(CategorySlot, 8, inCategory), banner(SearchSlot, 7, words)}
+	c := g.campaign(vendor, name+" banners", model.Banner, model.CPM)
+	c.Bids = []model.Bid{banner(HomeSlot, 6, nil), banner(CategorySlot, 8, inCategory), banner(SearchSlot, 7, words)}
 	a.assetOf[c.Name] = i
 	a.Campaigns = append(a.Campaigns, c)
 
-	c = g.campaign(vendor, name+" brand", market.SponsoredBrand, market.CPM)
+	c = g.campaign(vendor, name+" brand", model.SponsoredBrand, model.CPM)
 	content := fmt.Sprintf(`{"headline":%q,"brandName":%q}`, d.name+" by "+name, name)
-	c.Bids = []market.Bid{{
-		Target: slug(name), TargetType: market.TargetBrand, Amount: cents(9), Active: true, Triggers: append(inCategory, words...),
-		Creative: &market.Creative{Place: BrandRow, Title: d.name + " by " + name, Content: []byte(content), Products: own},
+	c.Bids = []model.Bid{{
+		Target: slug(name), TargetType: model.TargetBrand, Amount: cents(9), Active: true, Triggers: append(inCategory, words...),
+		Creative: &model.Creative{Place: BrandRow, Title: d.name + " by " + name, Content: []byte(content), Products: own},
 	}}
 	a.Campaigns = append(a.Campaigns, c)
 
-	c = g.campaign(vendor, name+" search", market.Listing, market.CPC)
+	c = g.campaign(vendor, name+" search", model.Listing, model.CPC)
 	for _, id := range own {
-		c.Bids = append(c.Bids, market.Bid{Target: id, Amount: cents(0.4), Active: true, Triggers: words})
+		c.Bids = append(c.Bids, model.Bid{Target: id, Amount: cents(0.4), Active: true, Triggers: words})
 	}
 	a.Campaigns = append(a.Campaigns, c)
 }
@@ -112,18 +112,18 @@ func (g *generator) sponsor(i int) (vendor int, own []string) {
 
 // keywordsOf returns the things of a department as keywords; a search matches a keyword when it contains all of its
 // words.
-func keywordsOf(d *department) (words []market.Trigger) {
+func keywordsOf(d *department) (words []model.Trigger) {
 	for thing := range strings.SplitSeq(d.things, ",") {
 		thing = strings.ToLower(thing)
-		words = append(words, market.Trigger{Kind: market.TriggerBroad, Value: thing, Words: strings.Fields(thing)})
+		words = append(words, model.Trigger{Kind: model.TriggerBroad, Value: thing, Words: strings.Fields(thing)})
 	}
 	return words
 }
 
-func (g *generator) campaign(vendor int, name string, format market.AdFormat, charge market.ChargeType) Campaign {
-	return Campaign{Campaign: market.Campaign{
-		VendorID: g.m.Vendors[vendor].ID, Name: name, Type: "manual", Format: format, Charge: charge, Active: true, Status: market.Approved,
-		Budget: units(100), Period: market.Daily,
+func (g *generator) campaign(vendor int, name string, format model.AdFormat, charge model.ChargeType) Campaign {
+	return Campaign{Campaign: model.Campaign{
+		VendorID: g.m.Vendors[vendor].ID, Name: name, Type: "manual", Format: format, Charge: charge, Active: true, Status: model.Approved,
+		Budget: units(100), Period: model.Daily,
 	}}
 }
 
@@ -131,22 +131,22 @@ func (g *generator) campaign(vendor int, name string, format market.AdFormat, ch
 func (g *generator) travel() {
 	a := &g.m.Ads
 	g.m.Categories = append(g.m.Categories,
-		market.Category{ID: "travel", Name: "Travel"},
-		market.Category{ID: "travel-city", ParentID: "travel", Name: "City"}, market.Category{ID: "travel-beach", ParentID: "travel", Name: "Beach"},
+		model.Category{ID: "travel", Name: "Travel"},
+		model.Category{ID: "travel-city", ParentID: "travel", Name: "City"}, model.Category{ID: "travel-beach", ParentID: "travel", Name: "Beach"},
 	)
 	for k, kind := range []struct{ kind, one, name string }{{"hotels", "hotel", "Hotel"}, {"flights", "flight", "Flight"}} {
 		vendor := k % g.o.Vendors
-		c := g.campaign(vendor, g.m.Vendors[vendor].Name+" "+kind.kind, market.Listing, market.CPC)
+		c := g.campaign(vendor, g.m.Vendors[vendor].Name+" "+kind.kind, model.Listing, model.CPC)
 		for n := range 12 {
-			p := market.Product{
+			p := model.Product{
 				ID: fmt.Sprintf("%s-%d", kind.one, n+1), Name: fmt.Sprintf("%s %s", kind.name, adjectives[n]), Vendors: []string{c.VendorID},
-				Categories: []string{[]string{"travel-city", "travel-beach"}[n%2]}, Active: true, Quality: market.QualityOne,
+				Categories: []string{[]string{"travel-city", "travel-beach"}[n%2]}, Active: true, Quality: model.QualityOne,
 				Price: units(float64(60 + 10*n)), Attributes: []string{"site:" + Site, "travelType:" + kind.kind},
 			}
 			p.Document = travelDocument(&p, kind.kind)
 			a.Products = append(a.Products, p)
-			c.Bids = append(c.Bids, market.Bid{Target: p.ID, Amount: cents(0.5 + 0.05*float64(n)), Active: true, Triggers: []market.Trigger{
-				{Kind: market.TriggerProduct, Value: p.ID}, {Kind: market.TriggerCategories, Value: p.ID},
+			c.Bids = append(c.Bids, model.Bid{Target: p.ID, Amount: cents(0.5 + 0.05*float64(n)), Active: true, Triggers: []model.Trigger{
+				{Kind: model.TriggerProduct, Value: p.ID}, {Kind: model.TriggerCategories, Value: p.ID},
 			}})
 		}
 		a.Campaigns = append(a.Campaigns, c)
@@ -154,7 +154,7 @@ func (g *generator) travel() {
 }
 
 // travelDocument returns the product as the catalog API would have received it.
-func travelDocument(p *market.Product, kind string) []byte {
+func travelDocument(p *model.Product, kind string) []byte {
 	text, err := json.Marshal(map[string]any{
 		"id": p.ID, "name": p.Name, "vendors": p.Vendors, "categories": p.Categories, "price": p.Price / units(1), "active": true,
 		"metadata": map[string]string{"site": Site, "travelType": kind},
@@ -173,7 +173,7 @@ func (a *Ads) setIDs() {
 			x := c.Bids[k].Creative
 			switch {
 			case x == nil:
-			case c.Format == market.SponsoredBrand:
+			case c.Format == model.SponsoredBrand:
 				x.TemplateID = a.Template.ID.String()
 			default:
 				x.Assets[0].AssetID = a.Assets[a.assetOf[c.Name]].ID.String()

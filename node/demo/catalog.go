@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // Market is a generated marketplace.
 type Market struct {
-	Categories []market.Category
-	Vendors    []market.Vendor
-	Products   []market.Product
+	Categories []model.Category
+	Vendors    []model.Vendor
+	Products   []model.Product
 	Deposits   []Deposit
 	Campaigns  []Campaign
 	Ads        Ads
@@ -28,8 +28,8 @@ type Deposit struct {
 
 // Campaign is a campaign with its bids.
 type Campaign struct {
-	market.Campaign
-	Bids []market.Bid
+	model.Campaign
+	Bids []model.Bid
 }
 
 // department is a root category: its subcategories, the things it sells, the typical price of its products in whole
@@ -114,10 +114,10 @@ func (g *generator) categories() {
 	for i := range departments {
 		d := &departments[i]
 		root := slug(d.name)
-		g.m.Categories = append(g.m.Categories, market.Category{ID: root, Name: d.name})
+		g.m.Categories = append(g.m.Categories, model.Category{ID: root, Name: d.name})
 		for name := range strings.SplitSeq(d.subcategories, ",") {
 			id := root + "-" + slug(name)
-			g.m.Categories = append(g.m.Categories, market.Category{ID: id, ParentID: root, Name: name})
+			g.m.Categories = append(g.m.Categories, model.Category{ID: id, ParentID: root, Name: name})
 			g.subcategories = append(g.subcategories, subcategory{id: id, d: d})
 		}
 	}
@@ -129,7 +129,7 @@ func (g *generator) vendors() {
 		if round := i / (len(vendorNames) * len(vendorKinds)); round > 0 {
 			name = fmt.Sprintf("%s %d", name, round+1)
 		}
-		g.m.Vendors = append(g.m.Vendors, market.Vendor{ID: fmt.Sprintf("v%d", i+1), Name: name})
+		g.m.Vendors = append(g.m.Vendors, model.Vendor{ID: fmt.Sprintf("v%d", i+1), Name: name})
 		amount := units(200 * math.Exp(g.rng.NormFloat64()))
 		g.m.Deposits = append(g.m.Deposits, Deposit{VendorID: g.m.Vendors[i].ID, Amount: max(amount, units(20))})
 	}
@@ -142,13 +142,13 @@ func (g *generator) products() {
 		things := strings.Split(s.d.things, ",")
 		vendor := g.rng.IntN(g.o.Vendors)
 		g.byVendor[vendor] = append(g.byVendor[vendor], i)
-		g.m.Products = append(g.m.Products, market.Product{
+		g.m.Products = append(g.m.Products, model.Product{
 			ID:         fmt.Sprintf("p%d", i+1),
 			Name:       adjectives[g.rng.IntN(len(adjectives))] + " " + things[g.rng.IntN(len(things))],
 			Vendors:    []string{g.m.Vendors[vendor].ID},
 			Categories: []string{s.id},
 			Active:     g.rng.IntN(50) > 0, // One in fifty is out of the assortment.
-			Quality:    market.QualityOne / 100 * uint32(60+g.rng.IntN(41)),
+			Quality:    model.QualityOne / 100 * uint32(60+g.rng.IntN(41)),
 			Price:      cents(s.d.price * math.Exp(s.d.spread*g.rng.NormFloat64())),
 		})
 	}
@@ -163,23 +163,23 @@ func (g *generator) campaigns() {
 		if len(own) == 0 {
 			continue
 		}
-		c := Campaign{Campaign: market.Campaign{
+		c := Campaign{Campaign: model.Campaign{
 			VendorID: g.m.Vendors[vendor].ID,
 			Name:     fmt.Sprintf("%s spring push %d", g.m.Vendors[vendor].Name, i/g.o.Vendors+1),
-			Type:     "manual", Charge: market.CPC, Active: true, AutoTrigger: true, Status: market.Approved,
-			Budget: max(units(5), units(math.Round(25*math.Exp(0.8*g.rng.NormFloat64())))), Period: market.Daily,
+			Type:     "manual", Charge: model.CPC, Active: true, AutoTrigger: true, Status: model.Approved,
+			Budget: max(units(5), units(math.Round(25*math.Exp(0.8*g.rng.NormFloat64())))), Period: model.Daily,
 		}}
 		if g.rng.IntN(10) == 0 {
-			c.Price = market.FirstPrice
+			c.Price = model.FirstPrice
 		}
 		for _, at := range g.rng.Perm(len(own))[:min(len(own), 10+g.rng.IntN(30))] {
 			p := &g.m.Products[own[at]]
 			worth := float64(p.Price) / float64(money.PerMajor) * 0.006 * math.Exp(0.5*g.rng.NormFloat64())
-			c.Bids = append(c.Bids, market.Bid{
+			c.Bids = append(c.Bids, model.Bid{
 				Target: p.ID, Amount: min(max(cents(worth), cents(0.05)), cents(4)), Active: true,
-				Triggers: []market.Trigger{
-					{Kind: market.TriggerProduct, Value: p.ID},
-					{Kind: market.TriggerCategories, Value: p.ID},
+				Triggers: []model.Trigger{
+					{Kind: model.TriggerProduct, Value: p.ID},
+					{Kind: model.TriggerCategories, Value: p.ID},
 				},
 			})
 		}

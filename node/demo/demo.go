@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -51,12 +51,12 @@ func (o Options) WithDefaults() Options {
 
 // Target is what Seed writes to: a store.Tenant, or a recorder in tests.
 type Target interface {
-	PutVendors(ctx context.Context, v []market.Vendor) error
-	PutCategories(ctx context.Context, c []market.Category) error
-	PutProducts(ctx context.Context, p []market.Product) error
+	PutVendors(ctx context.Context, v []model.Vendor) error
+	PutCategories(ctx context.Context, c []model.Category) error
+	PutProducts(ctx context.Context, p []model.Product) error
 	Adjust(ctx context.Context, vendorID string, wallet ids.UUID, amount money.Micros, strict bool, description string) (money.Micros, error)
-	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
-	Vendors(ctx context.Context, p store.Page, ids []string) ([]market.Vendor, bool, error)
+	CreateCampaign(ctx context.Context, c *model.Campaign, bids []model.Bid) error
+	Vendors(ctx context.Context, p store.Page, ids []string) ([]model.Vendor, bool, error)
 
 	CreateSlots(ctx context.Context, all []store.Slot) ([]store.Slot, error)
 	CreateTemplate(ctx context.Context, x *store.Template) error
@@ -90,7 +90,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	if err := t.PutCategories(ctx, m.Categories); err != nil {
 		return false, fmt.Errorf("write categories: %w", err)
 	}
-	if err := inBatches(m.Products, func(part []market.Product) error { return written(t.PutProducts(ctx, part)) }); err != nil {
+	if err := inBatches(m.Products, func(part []model.Product) error { return written(t.PutProducts(ctx, part)) }); err != nil {
 		return false, fmt.Errorf("write products: %w", err)
 	}
 	err = inParallel(len(m.Deposits), func(i int) error {
@@ -103,7 +103,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	s := sellers{t, map[string]market.Vendor{}}
+	s := sellers{t, map[string]model.Vendor{}}
 	for _, v := range m.Vendors {
 		s.coming[v.ID] = v
 	}
@@ -114,7 +114,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	if err := seedAds(s, &m.Ads, named, written); err != nil {
 		return false, err
 	}
-	if err := inBatches(m.Vendors, func(part []market.Vendor) error { return t.PutVendors(ctx, part) }); err != nil {
+	if err := inBatches(m.Vendors, func(part []model.Vendor) error { return t.PutVendors(ctx, part) }); err != nil {
 		return false, fmt.Errorf("write vendors: %w", err)
 	}
 	return true, nil
@@ -135,11 +135,11 @@ func (o Options) counter(total int) func(error) error {
 // before them.
 type sellers struct {
 	Target
-	coming map[string]market.Vendor // Not changed any more.
+	coming map[string]model.Vendor // Not changed any more.
 }
 
 // Vendor returns a vendor of the market.
-func (s sellers) Vendor(_ context.Context, id string) (market.Vendor, error) {
+func (s sellers) Vendor(_ context.Context, id string) (model.Vendor, error) {
 	v, known := s.coming[id]
 	if !known {
 		return v, store.ErrNotFound

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -43,7 +43,7 @@ func TestGeneratedMarketIsConsistent(t *testing.T) {
 	}
 	for _, p := range m.Products {
 		vendorOf[p.ID] = p.Vendors[0]
-		if p.Price <= 0 || !categories[p.Categories[0]] || p.Quality > market.QualityOne {
+		if p.Price <= 0 || !categories[p.Categories[0]] || p.Quality > model.QualityOne {
 			t.Fatalf("implausible product %+v", p)
 		}
 	}
@@ -75,15 +75,15 @@ type recorder struct {
 	failAt                       int // The number of the campaign whose creation fails; 0: none.
 }
 
-func (r *recorder) PutVendors(_ context.Context, v []market.Vendor) error {
+func (r *recorder) PutVendors(_ context.Context, v []model.Vendor) error {
 	r.vendors += len(v)
 	r.batchMax = max(r.batchMax, len(v))
 	return nil
 }
 
-func (r *recorder) PutCategories(context.Context, []market.Category) error { return nil }
+func (r *recorder) PutCategories(context.Context, []model.Category) error { return nil }
 
-func (r *recorder) PutProducts(_ context.Context, p []market.Product) error {
+func (r *recorder) PutProducts(_ context.Context, p []model.Product) error {
 	r.products += len(p)
 	r.batchMax = max(r.batchMax, len(p))
 	return nil
@@ -96,11 +96,11 @@ func (r *recorder) Adjust(_ context.Context, _ string, _ ids.UUID, amount money.
 	return amount, nil
 }
 
-func (r *recorder) CreateCampaign(_ context.Context, c *market.Campaign, bids []market.Bid) error {
+func (r *recorder) CreateCampaign(_ context.Context, c *model.Campaign, bids []model.Bid) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range bids {
-		if x := bids[i].Creative; (x == nil) != (c.Format == market.Listing) || x != nil && x.TemplateID == "" && x.Assets[0].AssetID == "" {
+		if x := bids[i].Creative; (x == nil) != (c.Format == model.Listing) || x != nil && x.TemplateID == "" && x.Assets[0].AssetID == "" {
 			return errors.New(c.Name + " has a creative without content")
 		}
 	}
@@ -140,8 +140,8 @@ func (r *recorder) ReviewAsset(_ context.Context, id ids.UUID, status store.Asse
 	return store.Asset{ID: id, Status: status}, nil
 }
 
-func (r *recorder) Vendors(context.Context, store.Page, []string) ([]market.Vendor, bool, error) {
-	return make([]market.Vendor, min(r.vendors, 1)), false, nil
+func (r *recorder) Vendors(context.Context, store.Page, []string) ([]model.Vendor, bool, error) {
+	return make([]model.Vendor, min(r.vendors, 1)), false, nil
 }
 
 // adCampaigns is the number of campaigns beside the listings: three for each department, hotels, flights.

@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -108,9 +108,9 @@ func (r ConversionRow) sums(add func(string, int64)) {
 }
 
 // attributions names the rules as the settings of a marketplace do.
-var attributions = [market.Attributions]string{
-	market.AttributionStandard: "standard", market.AttributionReference: "reference",
-	market.AttributionLongClick: "long-click", market.AttributionAmazon: "amazon",
+var attributions = [model.Attributions]string{
+	model.AttributionStandard: "standard", model.AttributionReference: "reference",
+	model.AttributionLongClick: "long-click", model.AttributionAmazon: "amazon",
 }
 
 // RowOfCredit returns the row of an item that was credited to an ad of a group.

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -24,7 +24,7 @@ type shop struct {
 	*managetest.Environment
 	t         *testing.T
 	tenant    store.Tenant
-	campaigns []*market.Campaign
+	campaigns []*model.Campaign
 	ordinals  [][2]uint32 // Of each campaign and its first bid.
 	events    uint32
 }
@@ -34,10 +34,10 @@ func newShop(t *testing.T) *shop {
 	w := &shop{Environment: managetest.New(t), t: t}
 	w.tenant = w.Store.Tenant(managetest.Main)
 	for i := range 6 {
-		c := &market.Campaign{
-			VendorID: fmt.Sprint("v", i), Name: "c", Type: "manual", Charge: market.CPC, Active: true, Status: market.Approved, Budget: 40_000,
+		c := &model.Campaign{
+			VendorID: fmt.Sprint("v", i), Name: "c", Type: "manual", Charge: model.CPC, Active: true, Status: model.Approved, Budget: 40_000,
 		}
-		bids := []market.Bid{{Target: fmt.Sprint("p", i), Amount: 1_000, Active: true}}
+		bids := []model.Bid{{Target: fmt.Sprint("p", i), Amount: 1_000, Active: true}}
 		if err := w.tenant.CreateCampaign(t.Context(), c, bids); err != nil {
 			t.Fatal(err)
 		}
@@ -86,9 +86,9 @@ func (w *shop) record(kind event.Kind, ago time.Duration) command.EventRecord {
 func (w *shop) touch(kind event.Kind, of int, price money.Micros, ago time.Duration) {
 	w.t.Helper()
 	r := w.record(kind, ago)
-	r.Campaign, r.Bid, r.Price, r.Charge = w.ordinals[of][0], w.ordinals[of][1], price, market.CPC
+	r.Campaign, r.Bid, r.Price, r.Charge = w.ordinals[of][0], w.ordinals[of][1], price, model.CPC
 	if kind == event.Impression {
-		r.Charge = market.CPM
+		r.Charge = model.CPM
 	}
 	binary.LittleEndian.PutUint32(r.ChargeKey[1:], w.events)
 	w.commit(r, w.campaigns[of].Group)

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // TestLongRequestsTakeTurns: reports, explanations and forecasts wait for their turn. If it does not come in time, the marketplace's own
@@ -101,7 +101,7 @@ func occupy(t *testing.T, s *limits.Scheduler, marketplace uint16) (release func
 
 func created(t *testing.T, w *managetest.Environment) string {
 	t.Helper()
-	c := &market.Campaign{VendorID: "v1", Name: "c", Type: "manual", Charge: market.CPC, Active: true, Status: market.Approved}
+	c := &model.Campaign{VendorID: "v1", Name: "c", Type: "manual", Charge: model.CPC, Active: true, Status: model.Approved}
 	if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), c, nil); err != nil {
 		t.Fatal(err)
 	}

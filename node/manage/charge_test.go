@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // seller creates vendor v with product p, so that campaigns can be created.
@@ -54,7 +54,7 @@ func TestWhoMakesACPACampaign(t *testing.T) {
 		t.Fatalf("%d campaigns, %v, want one of the operation that takes a charge type and four of those that do not", len(all), err)
 	}
 	for i := range all {
-		if all[i].Charge == market.CPA {
+		if all[i].Charge == model.CPA {
 			continue
 		}
 		path := fmt.Sprint("/public/v1/campaign-service/campaigns/", all[i].ID)
@@ -79,15 +79,15 @@ func testPaidByPurchases(t *testing.T, w *managetest.Environment, competes bool)
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
 	const request = `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p"]}}]}`
-	for i, charge := range []market.ChargeType{market.CPA, market.CPC} {
+	for i, charge := range []model.ChargeType{model.CPA, model.CPC} {
 		wins := i
 		if competes {
 			wins = 1
 		}
-		c := market.Campaign{VendorID: "v", Name: "c", Type: "manual", Charge: charge, Period: market.Total, Budget: 9_000_000, Active: true, Status: market.Approved}
+		c := model.Campaign{VendorID: "v", Name: "c", Type: "manual", Charge: charge, Period: model.Total, Budget: 9_000_000, Active: true, Status: model.Approved}
 		bid := service.ListingBid("p")
 		bid.Amount = 900_000
-		if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &c, []market.Bid{bid}); err != nil {
+		if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &c, []model.Bid{bid}); err != nil {
 			t.Fatal(err)
 		}
 		rec := call(w, "POST", "/v2/auctions", "auction", request)

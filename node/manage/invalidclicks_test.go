@@ -8,7 +8,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 // TestAnInvalidClickIsReportedAndNotCharged turns a rule on and off. The click that it catches is answered like any other,
 // is known when it is repeated, stands in the report by its rule, and costs nothing.
 func TestAnInvalidClickIsReportedAndNotCharged(t *testing.T) {
-	a := newAdvertised(t, managetest.New(t), market.Total)
+	a := newAdvertised(t, managetest.New(t), model.Total)
 	a.setRules(oneRule, 200)
 	a.click(a.win())
 	body := fmt.Sprintf(`{"clicks":[{"id":"again","occurredAt":%q,"opaqueUserId":"u","resolvedBidId":%q}]}`,
@@ -40,7 +40,7 @@ func TestAnInvalidClickIsReportedAndNotCharged(t *testing.T) {
 
 // Below LevelInvalidTraffic a rule cannot be turned on, and settings without rules change as before.
 func TestRulesWaitForTheirLevel(t *testing.T) {
-	a := newAdvertised(t, managetest.NewAt(t, command.LevelInvalidTraffic-1), market.Total)
+	a := newAdvertised(t, managetest.NewAt(t, command.LevelInvalidTraffic-1), model.Total)
 	a.setRules(oneRule, 503)
 	a.setRules(noRule, 200)
 	a.setRules(`{"timeZone":"Europe/Berlin"}`, 200)

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const reversalsPath = "/public/v1/billing-service/reversals"
@@ -23,24 +23,24 @@ const reversalsPath = "/public/v1/billing-service/reversals"
 type advertised struct {
 	*managetest.Environment
 	t        *testing.T
-	campaign market.Campaign
+	campaign model.Campaign
 	clicks   int
 }
 
-func newAdvertised(t *testing.T, w *managetest.Environment, period market.Period) *advertised {
+func newAdvertised(t *testing.T, w *managetest.Environment, period model.Period) *advertised {
 	t.Helper()
 	seller(t, w)
 	if rec := call(w, "POST", "/public/v1/billing-service/vendors/v/balance", "management", `{"balance":50}`); rec.Code != 200 {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
 	a := &advertised{Environment: w, t: t}
-	a.campaign = market.Campaign{
-		VendorID: "v", Name: "c", Type: "manual", Charge: market.CPC, Period: period, Budget: 1_000_000, Active: true,
-		Status: market.Approved, Price: market.FirstPrice,
+	a.campaign = model.Campaign{
+		VendorID: "v", Name: "c", Type: "manual", Charge: model.CPC, Period: period, Budget: 1_000_000, Active: true,
+		Status: model.Approved, Price: model.FirstPrice,
 	}
 	bid := service.ListingBid("p")
 	bid.Amount = 900_000
-	if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &a.campaign, []market.Bid{bid}); err != nil {
+	if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &a.campaign, []model.Bid{bid}); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -103,7 +103,7 @@ func (a *advertised) money(why string, balance, spent, spentPeriod int64) {
 
 // TestReversedClick reverses a click in two parts and no more than once, and the campaign can spend its budget again.
 func TestReversedClick(t *testing.T) {
-	a := newAdvertised(t, managetest.New(t), market.Total)
+	a := newAdvertised(t, managetest.New(t), model.Total)
 	token := a.win()
 	a.click(token)
 	a.money("a click", 49_100_000, 900_000, 900_000)
@@ -142,7 +142,7 @@ func TestReversedClick(t *testing.T) {
 // TestReversedAmount gives an amount back that is of no single click, up to what was charged. A daily budget gets only what
 // the days before cannot have spent.
 func TestReversedAmount(t *testing.T) {
-	a := newAdvertised(t, managetest.New(t), market.Daily)
+	a := newAdvertised(t, managetest.New(t), model.Daily)
 	ofCampaign := fmt.Sprintf(`{"campaignId":%q,"reason":"goodwill"`, a.campaign.ID)
 	a.click(a.win())
 	a.Environment.Advance(24 * time.Hour)
@@ -175,7 +175,7 @@ func (a *advertised) nextDay() {
 // TestReversalIsRepeated: a repeat with the same Idempotency-Key gives nothing back again, and an unknown token, an unknown
 // campaign or a request of neither is refused.
 func TestReversalIsRepeated(t *testing.T) {
-	a := newAdvertised(t, managetest.New(t), market.Total)
+	a := newAdvertised(t, managetest.New(t), model.Total)
 	token := a.win()
 	unclicked := a.win()
 	a.click(token)
@@ -218,7 +218,7 @@ func TestReversalIsRepeated(t *testing.T) {
 
 // Below LevelReturns a reversal is answered 503, and nothing changes.
 func TestReversalNeedsItsLevel(t *testing.T) {
-	a := newAdvertised(t, managetest.NewAt(t, command.LevelReturns-1), market.Total)
+	a := newAdvertised(t, managetest.NewAt(t, command.LevelReturns-1), model.Total)
 	a.click(a.win())
 	rec := a.reverse(fmt.Sprintf(`{"campaignId":%q,"reason":"goodwill","amount":1}`, a.campaign.ID))
 	if rec.Code != 503 {
@@ -251,7 +251,7 @@ func (a *advertised) listed(wallet, query string) (notes []string, next string) 
 // TestReversalsAreListed: a wallet lists each of its reversals once, however many hours it is of, the newest first, in pages and by
 // days. A page reads so many lines of the wallet at most.
 func TestReversalsAreListed(t *testing.T) {
-	a := newAdvertised(t, managetest.New(t), market.Daily)
+	a := newAdvertised(t, managetest.New(t), model.Daily)
 	a.click(a.win())
 	a.Environment.Advance(24 * time.Hour)
 	a.nextDay()

@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -30,9 +31,9 @@ type groupCampaigns struct {
 type settings struct {
 	balances    *market.Balances
 	marketplace uint16
-	format      market.AdFormat
-	charge      market.ChargeType
-	period      market.Period
+	format      model.AdFormat
+	charge      model.ChargeType
+	period      model.Period
 	budget      money.Micros
 	target      uint32 // Target return in thousandths; 0: the campaign is not steered toward one.
 	even        bool   // A total budget is spread over the campaign's dates.
@@ -45,7 +46,7 @@ type settings struct {
 }
 
 // PutCampaign receives a campaign that was added or changed, with its balances.
-func (p *Pacer) PutCampaign(c *market.Campaign, b *market.Balances) {
+func (p *Pacer) PutCampaign(c *model.Campaign, b *market.Balances) {
 	p.campaigns.mu.Lock()
 	defer p.campaigns.mu.Unlock()
 	g := p.campaigns.group(c.Group)
@@ -58,8 +59,8 @@ func (p *Pacer) PutCampaign(c *market.Campaign, b *market.Balances) {
 	}
 	g.campaigns[c.Ordinal-1] = settings{
 		balances: b, marketplace: c.Marketplace, format: c.Format, charge: c.Charge, period: c.Period, budget: c.Budget, target: target,
-		even: c.Pacing == market.PacingEven, start: c.StartMillis, end: c.EndMillis, scheduled: hours != allHours, hours: hours,
-		active: c.Active && c.Status == market.Approved, ended: c.Status == market.Terminated,
+		even: c.Pacing == model.PacingEven, start: c.StartMillis, end: c.EndMillis, scheduled: hours != allHours, hours: hours,
+		active: c.Active && c.Status == model.Approved, ended: c.Status == model.Terminated,
 	}
 	if g.watched {
 		g.changed = append(g.changed, c.Ordinal)

@@ -30,7 +30,7 @@ func TestChangesThatMatter(t *testing.T) {
 		"4 % of the hold":            {half, 1000, 10, half, 1040, false},
 		"6 % of the hold":            {half, 1000, 10, half, 1060, true},
 		"less than an ad":            {half, 1000, 100, half, 1060, false},
-		"the first ad":               {market.PacingOpen, 0, 100, market.PacingOpen, 101, true},
+		"the first ad":               {pacing.Open, 0, 100, pacing.Open, 101, true},
 		"the hold is not needed now": {half, 1000, 10, half, 0, true},
 	} {
 		var b market.Balances

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -26,7 +27,7 @@ func newCurves(m *market.Market) curves {
 type formatCurve struct {
 	weights   pacing.Weights
 	dates     []pacing.DateFactor
-	settings  []market.TrafficDate // What dates are made of.
+	settings  []model.TrafficDate // What dates are made of.
 	zone      *time.Location
 	made      time.Time
 	curve     *pacing.Curve
@@ -55,7 +56,7 @@ const (
 func (c *curves) of(key trafficKey, zone *time.Location, now time.Time) *formatCurve {
 	f := c.formats[key]
 	weights := c.market.ExpectedTraffic(key.marketplace, key.format)
-	var settings []market.TrafficDate
+	var settings []model.TrafficDate
 	if m := c.market.View().Marketplace(key.marketplace); m != nil {
 		settings = m.TrafficDates
 	}
@@ -75,7 +76,7 @@ func (c *curves) of(key trafficKey, zone *time.Location, now time.Time) *formatC
 }
 
 // dateFactors returns the factors of the dates that a curve may cover.
-func dateFactors(all []market.TrafficDate, now time.Time, zone *time.Location) (near []pacing.DateFactor) {
+func dateFactors(all []model.TrafficDate, now time.Time, zone *time.Location) (near []pacing.DateFactor) {
 	const days = pacing.Horizon/(24*3600*1000) + 2
 	_, offset := now.In(zone).Zone()
 	today := (now.Unix() + int64(offset)) / (24 * 3600)
@@ -95,7 +96,7 @@ func (f *formatCurve) make(w *pacing.Weights, horizonMillis int64) *pacing.Curve
 
 // during returns the curve of a campaign with a schedule, which competes in some hours of the week only.
 func (c *curves) during(f *formatCurve, s *settings) *pacing.Curve {
-	key := scheduleKey{hours: s.hours, daily: s.period == market.Daily}
+	key := scheduleKey{hours: s.hours, daily: s.period == model.Daily}
 	if curve, known := f.schedules[key]; known {
 		return curve
 	}

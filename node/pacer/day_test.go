@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -63,10 +63,10 @@ func testDay(t *testing.T, zone *time.Location, date string, competes func(hour 
 	plan := dayOfTraffic(midnight, midnight.AddDate(0, 0, 1), competes)
 	const budget = 80_000 * fleetCost // About a quarter of what full bids would win.
 	var schedule []uint16
-	for hour := range market.ScheduleHours {
+	for hour := range model.ScheduleHours {
 		factor := uint16(0)
 		if competes(hour % 24) {
-			factor = market.ScheduleOne
+			factor = model.ScheduleOne
 		}
 		schedule = append(schedule, factor)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -41,7 +42,7 @@ type fleet struct {
 type fleetConfig struct {
 	params pacing.Params
 	exact  bool // Pacers replicate every change.
-	period market.Period
+	period model.Period
 	budget money.Micros
 	// begin is the time at which the clock of the nodes starts; without, that of the bubble.
 	begin time.Time
@@ -103,7 +104,7 @@ func (r *run) Send(ctx context.Context, node string, b []byte) error {
 	return r.store.SendReport(ctx, node, b)
 }
 
-func (r *run) PutCampaign(c *market.Campaign) *market.Balances {
+func (r *run) PutCampaign(c *model.Campaign) *market.Balances {
 	b := r.Market.PutCampaign(c)
 	r.pacer.PutCampaign(c, b)
 	r.slot.Store(b)
@@ -127,7 +128,7 @@ func newFleet(t *testing.T, config fleetConfig, loads ...int64) *fleet {
 		starts.Go(func() { f.start(i) })
 	}
 	starts.Wait()
-	for _, cmd := range fleetCommands(f.now(), time.UTC, &market.Campaign{Budget: f.budget, Period: f.period}) {
+	for _, cmd := range fleetCommands(f.now(), time.UTC, &model.Campaign{Budget: f.budget, Period: f.period}) {
 		f.propose(cmd)
 	}
 	for _, m := range f.members {
@@ -137,13 +138,13 @@ func newFleet(t *testing.T, config fleetConfig, loads ...int64) *fleet {
 }
 
 // fleetCommands returns the commands that make the marketplace and the campaign of a fleet, with some of its members.
-func fleetCommands(at time.Time, zone *time.Location, c *market.Campaign) [][]byte {
+func fleetCommands(at time.Time, zone *time.Location, c *model.Campaign) [][]byte {
 	now := at.UnixMilli()
 	c.ID, c.Marketplace, c.VendorID, c.Name, c.Active = fleetCampaign, fleetMarket, "v", "n", true
-	c.Status, c.Charge = market.Approved, market.CPM
+	c.Status, c.Charge = model.Approved, model.CPM
 	return [][]byte{
 		command.AppendBootstrap(nil, now, &command.Bootstrap{
-			Marketplace: market.Marketplace{Ordinal: fleetMarket, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: zone.String()},
+			Marketplace: model.Marketplace{Ordinal: fleetMarket, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: zone.String()},
 		}),
 		command.AppendSetFeature(nil, now, command.SetFeature{Level: command.LevelNewest}),
 		command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: ids.UUID{1}, Marketplace: fleetMarket, VendorID: "v", Amount: 1 << 50}),
@@ -261,7 +262,7 @@ func (m *member) serve() {
 func (m *member) round(r *run) {
 	b, v := r.slot.Load(), r.View()
 	seconds := roundInterval.Seconds()
-	v.CountAuctions(fleetMarket, market.Listing, 0, uint64(float64(m.load.Load()*auctionsPerWin)*seconds))
+	v.CountAuctions(fleetMarket, model.Listing, 0, uint64(float64(m.load.Load()*auctionsPerWin)*seconds))
 	var stale auction.Groups
 	pass, factor := pacing.Split(b.Pacing.Load())
 	if r.ages.Stale(m.f.now(), &stale) {
@@ -291,7 +292,7 @@ func (f *fleet) charge(n int) {
 			some = 1
 		}
 		for range some {
-			x := command.EventRecord{Kind: event.Impression, Charge: market.CPM, Campaign: 1, Bid: 1, Price: fleetCost}
+			x := command.EventRecord{Kind: event.Impression, Charge: model.CPM, Campaign: 1, Bid: 1, Price: fleetCost}
 			binary.LittleEndian.PutUint64(x.Key[:], f.events.Add(1))
 			x.ChargeKey = x.Key
 			e.Records = append(e.Records, x)

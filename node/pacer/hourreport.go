@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // hourReport is what one node sends to the leader of the meta group: its auctions in the current and the last local hour
@@ -30,7 +30,7 @@ type marketHour struct {
 const (
 	hourReportVersion = 2
 	// hourBytesMax is the most bytes of one hour, and hourHeadBytesMax of what comes before the hours.
-	hourBytesMax     = 3 + 5 + market.AdFormats*6
+	hourBytesMax     = 3 + 5 + model.AdFormats*6
 	hourHeadBytesMax = 1 + 3 + 5 + 2*10
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
@@ -52,7 +53,7 @@ const hoursKept = 2
 // hourCount is the number of auctions of a marketplace in one local hour, by ad format.
 type hourCount struct {
 	cell     uint32
-	auctions [market.AdFormats]uint64
+	auctions [model.AdFormats]uint64
 }
 
 // hourCounts are the auctions that this process has run, by local hour. It is safe for concurrent use.

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -112,7 +112,7 @@ func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic 
 			counted.count(&c.decision)
 			continue
 		}
-		if key := (kindKey{trafficKey{c.marketplace, c.format}, c.charge == market.CPM}); of == nil || of.key != key {
+		if key := (kindKey{trafficKey{c.marketplace, c.format}, c.charge == model.CPM}); of == nil || of.key != key {
 			of = kinds.of(key)
 		}
 		if of.calendar == nil || c.waits() {

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -22,9 +23,9 @@ func BenchmarkTick100000(b *testing.B) {
 	periods := cluster.PeriodsAt(1, now, time.UTC)
 	p.PutPeriods(1, &periods)
 	for ordinal := range uint32(campaigns) {
-		c := market.Campaign{
+		c := model.Campaign{
 			ID: ids.UUID{1, byte(ordinal >> 16), byte(ordinal >> 8), byte(ordinal)}, Ordinal: ordinal + 1, Group: 1, Marketplace: 1,
-			Active: true, Status: market.Approved, Budget: 50_000_000,
+			Active: true, Status: model.Approved, Budget: 50_000_000,
 		}
 		balances := m.PutCampaign(&c)
 		balances.BudgetLeft.Store(25_000_000)
@@ -37,7 +38,7 @@ func BenchmarkTick100000(b *testing.B) {
 	for ordinal := uint32(1); ordinal <= campaigns; ordinal += 10 {
 		served[ordinal] = pacing.Served{Expected: 3_000, Wins: 2}
 	}
-	traffic := map[trafficKey]uint64{{1, market.Listing}: 5_000}
+	traffic := map[trafficKey]uint64{{1, model.Listing}: 5_000}
 	b.ReportAllocs()
 	tick := func() {
 		now = now.Add(time.Second)

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // oldGroup is a group of this node that has not reached the feature level of pacing.
@@ -42,7 +43,7 @@ func (o oldGroup) Send(context.Context, string, []byte) error {
 // refused, also before the start.
 func TestGroupsBelowTheLevelAreLeftAlone(t *testing.T) {
 	m := market.New(1)
-	c := market.Campaign{Ordinal: 1, Group: 1, Marketplace: 1, Active: true, Status: market.Approved, Budget: 5}
+	c := model.Campaign{Ordinal: 1, Group: 1, Marketplace: 1, Active: true, Status: model.Approved, Budget: 5}
 	p := New(Config{
 		Market: m, Node: "n1", Number: 1, ReportBytesMax: 1_000, Now: time.Now,
 		Zone: func(uint16) *time.Location { return time.UTC }, Log: slog.New(slog.DiscardHandler),

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -198,7 +198,7 @@ func TestOverdeliveryIsBounded(t *testing.T) {
 				params := pacing.Defaults()
 				params.ImpressionDelay = 30
 				// What is open is a quarter of the budget.
-				f := newFleet(t, fleetConfig{params: params, period: market.Total, budget: budget, spread: true}, 32, 6, 2)
+				f := newFleet(t, fleetConfig{params: params, period: model.Total, budget: budget, spread: true}, 32, 6, 2)
 				defer f.stop()
 				cut := (f.leader() + 1) % 3
 				for range 15 * 60 {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -63,11 +63,11 @@ func (c *calendar) plan(s *settings, now int64) pacing.Plan {
 	p.Spent = max(0, s.budget+p.Carry-left)
 	var of span
 	switch s.period {
-	case market.Daily:
+	case model.Daily:
 		p.Mode, p.Period, of = pacing.Even, c.Day, c.day
-	case market.Weekly:
+	case model.Weekly:
 		p.Mode, p.Period, of = pacing.Even, c.Week, c.week
-	case market.Monthly:
+	case model.Monthly:
 		p.Mode, p.Period, of = pacing.Even, c.Month, c.month
 	default:
 		if !s.even || s.end == 0 {
@@ -80,7 +80,7 @@ func (c *calendar) plan(s *settings, now int64) pacing.Plan {
 	if s.end != 0 {
 		p.EndMillis = min(p.EndMillis, s.end)
 	}
-	if s.period != market.Daily {
+	if s.period != model.Daily {
 		p.DayStartMillis, p.DayEndMillis = c.day.start, c.day.end
 	}
 	return p
@@ -97,7 +97,7 @@ type carry struct {
 // carryOf returns what a campaign carried over when a memory was taken. When the budget was edited since, a part of it
 // counts as spent, or of what was spent as left; the sum stays exact.
 func carryOf(m pacing.Memory, s *settings) carry {
-	if s.period != market.Daily {
+	if s.period != model.Daily {
 		return carry{}
 	}
 	return carry{m.Period, min(max(0, m.Cap-s.budget), s.budget)}
@@ -105,7 +105,7 @@ func carryOf(m pacing.Memory, s *settings) carry {
 
 // of returns what a daily budget of which so much is left carries over to a day.
 func (x *carry) of(s *settings, day uint32, left money.Micros) money.Micros {
-	if s.period != market.Daily {
+	if s.period != model.Daily {
 		*x = carry{}
 	} else if x.day != day || left > s.budget+x.amount {
 		*x = carry{day, max(0, left-s.budget)}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -26,16 +27,16 @@ func TestPlansFollowTheCalendar(t *testing.T) {
 	}
 	for _, x := range []struct {
 		now, start, end, from, to string
-		period                    market.Period
+		period                    model.Period
 		hours                     int
 	}{
-		{"2026-11-23 13:00", "", "", "2026-11-23 00:00", "2026-11-24 00:00", market.Daily, 24},
-		{"2026-03-29 13:00", "", "", "2026-03-29 00:00", "2026-03-30 00:00", market.Daily, 23},
-		{"2026-10-25 01:00", "", "", "2026-10-25 00:00", "2026-10-26 00:00", market.Daily, 25},
-		{"2026-10-25 23:59", "", "", "2026-10-19 00:00", "2026-10-26 00:00", market.Weekly, 7*24 + 1},
-		{"2026-12-31 23:59", "", "", "2026-12-01 00:00", "2027-01-01 00:00", market.Monthly, 31 * 24},
-		{"2026-02-01 00:00", "", "", "2026-02-01 00:00", "2026-03-01 00:00", market.Monthly, 28 * 24},
-		{"2026-11-23 13:00", "2026-11-23 06:00", "2026-11-23 18:00", "2026-11-23 06:00", "2026-11-23 18:00", market.Daily, 12},
+		{"2026-11-23 13:00", "", "", "2026-11-23 00:00", "2026-11-24 00:00", model.Daily, 24},
+		{"2026-03-29 13:00", "", "", "2026-03-29 00:00", "2026-03-30 00:00", model.Daily, 23},
+		{"2026-10-25 01:00", "", "", "2026-10-25 00:00", "2026-10-26 00:00", model.Daily, 25},
+		{"2026-10-25 23:59", "", "", "2026-10-19 00:00", "2026-10-26 00:00", model.Weekly, 7*24 + 1},
+		{"2026-12-31 23:59", "", "", "2026-12-01 00:00", "2027-01-01 00:00", model.Monthly, 31 * 24},
+		{"2026-02-01 00:00", "", "", "2026-02-01 00:00", "2026-03-01 00:00", model.Monthly, 28 * 24},
+		{"2026-11-23 13:00", "2026-11-23 06:00", "2026-11-23 18:00", "2026-11-23 06:00", "2026-11-23 18:00", model.Daily, 12},
 	} {
 		now := time.UnixMilli(at(berlin, x.now))
 		var b market.Balances
@@ -53,7 +54,7 @@ func TestPlansFollowTheCalendar(t *testing.T) {
 		if p.Mode != pacing.Even || p.Budget != 100 || p.Spent != 30 || p.Paused || p.WalletEmpty {
 			t.Errorf("%s: %+v", x.now, p)
 		}
-		if (p.DayEndMillis == 0) != (x.period == market.Daily) {
+		if (p.DayEndMillis == 0) != (x.period == model.Daily) {
 			t.Errorf("%s: the day of %+v", x.now, p)
 		}
 	}
@@ -64,9 +65,9 @@ func TestPlansArePaused(t *testing.T) {
 	now := time.Date(2026, 11, 23, 13, 0, 0, 0, time.UTC) // A Monday.
 	c := newCalendar(cluster.PeriodsAt(1, now, time.UTC), time.UTC, now)
 	var b market.Balances
-	schedule := make([]uint16, market.ScheduleHours)
+	schedule := make([]uint16, model.ScheduleHours)
 	for i := range schedule {
-		schedule[i] = market.ScheduleOne
+		schedule[i] = model.ScheduleOne
 	}
 	rests := append([]uint16(nil), schedule...)
 	rests[13] = 0
@@ -87,7 +88,7 @@ func TestPlansArePaused(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	total := settings{balances: &b, active: true, budget: 5, period: market.Total}
+	total := settings{balances: &b, active: true, budget: 5, period: model.Total}
 	if p := c.plan(&total, now.UnixMilli()); p.Mode != pacing.Fast || p.Spent != 5 {
 		t.Errorf("a total budget: %+v", p)
 	}
@@ -99,7 +100,7 @@ func TestEvenTotalsArePlanned(t *testing.T) {
 	c := newCalendar(cluster.PeriodsAt(1, now, time.UTC), time.UTC, now)
 	var b market.Balances
 	b.BudgetLeft.Store(30)
-	s := settings{balances: &b, active: true, budget: 100, period: market.Total, even: true, start: now.UnixMilli() - 5}
+	s := settings{balances: &b, active: true, budget: 100, period: model.Total, even: true, start: now.UnixMilli() - 5}
 	if p := c.plan(&s, now.UnixMilli()); p.Mode != pacing.Fast {
 		t.Errorf("without an end: %+v", p)
 	}

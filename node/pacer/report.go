@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -110,7 +110,7 @@ func (d *decoder) report() report {
 		number: d.number(math.MaxUint64), base: d.number(math.MaxUint64),
 	}
 	for range d.count(4) {
-		key := trafficKey{uint16(d.number(math.MaxUint16)), market.AdFormat(d.number(uint64(market.SponsoredBrand)))}
+		key := trafficKey{uint16(d.number(math.MaxUint16)), model.AdFormat(d.number(uint64(model.SponsoredBrand)))}
 		base, total := d.total()
 		r.traffic = append(r.traffic, trafficTotal{key, base, total})
 	}

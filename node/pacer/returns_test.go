@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -43,12 +43,12 @@ func newShop(t *testing.T, atFull float64) *shop {
 	t.Helper()
 	s := &shop{random: rand.New(rand.NewPCG(1, 2)), worth: money.Micros(atFull * shopPrice * shopTarget / 1000 / shopRate)}
 	s.solo = newSolo(t, time.UTC, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), 0, nil)
-	c := market.Campaign{
-		ID: ids.UUID{9}, Marketplace: fleetMarket, VendorID: "v", Name: "r", Active: true, Status: market.Approved, Charge: market.CPC,
-		Type: market.Autobidding, TargetROASMilli: shopTarget,
+	c := model.Campaign{
+		ID: ids.UUID{9}, Marketplace: fleetMarket, VendorID: "v", Name: "r", Active: true, Status: model.Approved, Charge: model.CPC,
+		Type: model.Autobidding, TargetROASMilli: shopTarget,
 	}
 	c.ID[15] = byte(ids.ShardOf(ids.AccountOf(fleetMarket, "v")))
-	s.apply(command.AppendCreateCampaign(nil, s.now.UnixMilli(), &command.CreateCampaign{Campaign: c, Bids: []market.Bid{
+	s.apply(command.AppendCreateCampaign(nil, s.now.UnixMilli(), &command.CreateCampaign{Campaign: c, Bids: []model.Bid{
 		{ID: ids.UUID{9, 1}, Target: "p", Amount: shopPrice, Active: true},
 	}}))
 	return s
@@ -104,7 +104,7 @@ func (s *shop) click(price money.Micros) {
 	for ; s.clicked >= 1; s.clicked-- {
 		s.events++
 		x := command.EventRecord{
-			Kind: event.Click, Charge: market.CPC, Campaign: shopCampaign, Bid: 1, Price: price, Rank: 1, Product: []byte("p"),
+			Kind: event.Click, Charge: model.CPC, Campaign: shopCampaign, Bid: 1, Price: price, Rank: 1, Product: []byte("p"),
 			OccurredMillis: now, Bucket: event.BucketOf(now), Cell: event.BucketOf(now) * 4,
 		}
 		binary.LittleEndian.PutUint64(x.Key[:], s.events)

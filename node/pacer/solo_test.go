@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 	"github.com/gavel-ads/gavel/shard/shardtest"
@@ -51,7 +52,7 @@ func newSolo(t *testing.T, zone *time.Location, begin time.Time, budget money.Mi
 	if err := n.machine.Load(n.kv); err != nil {
 		t.Fatal(err)
 	}
-	for _, cmd := range fleetCommands(n.now, zone, &market.Campaign{Budget: budget, Schedule: schedule}) {
+	for _, cmd := range fleetCommands(n.now, zone, &model.Campaign{Budget: budget, Schedule: schedule}) {
 		n.apply(cmd)
 	}
 	n.pacer.groups, n.pacer.peers, n.pacer.start = n, n, 1
@@ -90,7 +91,7 @@ func (n *solo) teach(before time.Time) {
 	for at := before.Add(-14 * 24 * time.Hour); at.Before(before); {
 		h := hourAt(n.zone, at.Unix())
 		x := command.Traffic{Marketplace: fleetMarket, Cell: h.cell, Hour: h.hour, Minutes: h.minutes()}
-		x.Auctions[market.Listing] = uint64(twoPeaks[int(h.hour)%24] * meanLoad * auctionsPerWin * 3600)
+		x.Auctions[model.Listing] = uint64(twoPeaks[int(h.hour)%24] * meanLoad * auctionsPerWin * 3600)
 		n.apply(command.AppendTraffic(nil, n.now.UnixMilli(), &x))
 		at = time.Unix(h.end, 0)
 	}
@@ -115,7 +116,7 @@ func (n *solo) runUntil(at time.Time) {
 func (n *solo) auctions() {
 	v, b := n.run.View(), n.run.slot.Load()
 	seconds := soloStep.Seconds()
-	v.CountAuctions(fleetMarket, market.Listing, 0, uint64(n.load*auctionsPerWin*seconds))
+	v.CountAuctions(fleetMarket, model.Listing, 0, uint64(n.load*auctionsPerWin*seconds))
 	c, _ := n.state()
 	if len(c.Schedule) > 0 && c.Schedule[hourAt(n.zone, n.now.Unix()).hour] == 0 {
 		return
@@ -137,7 +138,7 @@ func (n *solo) charge() {
 		for ; n.uncharged > 0 && len(e.Records) < 50; n.uncharged-- {
 			n.events++
 			x := command.EventRecord{
-				Kind: event.Impression, Charge: market.CPM, Campaign: 1, Bid: 1, Price: fleetCost,
+				Kind: event.Impression, Charge: model.CPM, Campaign: 1, Bid: 1, Price: fleetCost,
 				OccurredMillis: now, Bucket: event.BucketOf(now), Cell: event.BucketOf(now) * 4,
 			}
 			binary.LittleEndian.PutUint64(x.Key[:], n.events)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -96,5 +95,5 @@ func (c *controlled) waits() bool {
 		return true
 	}
 	return c.budget == 0 && c.target == 0 && c.served.Wins == 0 && c.served.Expected == 0 && c.decision.Hold == 0 && c.balances.Hold.Load() == 0 &&
-		c.balances.Pacing.Load() == market.PacingOpen
+		c.balances.Pacing.Load() == pacing.Open
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -37,7 +37,7 @@ type totals struct {
 // trafficKey names what auctions are counted for.
 type trafficKey struct {
 	marketplace uint16
-	format      market.AdFormat
+	format      model.AdFormat
 }
 
 // nodeTotals are the totals of one start of a node that this leader has counted.

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -126,7 +126,7 @@ func TestHoursAreLearned(t *testing.T) {
 		learned := func(what string, hour int, want float64) {
 			t.Helper()
 			got := f.traffic(f.leader())
-			h := got.Formats[market.Listing].Hours[hour]
+			h := got.Formats[model.Listing].Hours[hour]
 			if want == 0 && h.Weeks != 0 || want > 0 && (float64(h.Rate)/256 < want*0.99 || float64(h.Rate)/256 > want*1.01) {
 				t.Errorf("%s: %d auctions in %d weeks, want %.0f", what, h.Rate/256, h.Weeks, want)
 			}

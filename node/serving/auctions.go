@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/node/wire"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // The three operations on auctions differ only in the parser of their bodies.
@@ -102,7 +103,7 @@ func hashUsers(req *auction.Request, h *hasher) {
 }
 
 // offset returns the offset of the marketplace's time zone from UTC, in seconds.
-func (c *Core) offset(m *market.Marketplace, at time.Time) int32 {
+func (c *Core) offset(m *model.Marketplace, at time.Time) int32 {
 	if m.TimeZone == "" || m.TimeZone == "UTC" {
 		return 0
 	}

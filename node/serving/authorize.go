@@ -4,11 +4,12 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // checkRequest makes the first checks of every operation with a key: the key, its marketplace, the size and encoding of the
 // body.
-func (sc *Scratch) checkRequest(view *market.View, r *Request, bodyMax int) (*market.Marketplace, apierr.Code) {
+func (sc *Scratch) checkRequest(view *market.View, r *Request, bodyMax int) (*model.Marketplace, apierr.Code) {
 	m, code := sc.authorize(view, r)
 	switch {
 	case code != apierr.OK:
@@ -24,7 +25,7 @@ func (sc *Scratch) checkRequest(view *market.View, r *Request, bodyMax int) (*ma
 }
 
 // authorize checks the key and its marketplace.
-func (sc *Scratch) authorize(view *market.View, r *Request) (*market.Marketplace, apierr.Code) {
+func (sc *Scratch) authorize(view *market.View, r *Request) (*model.Marketplace, apierr.Code) {
 	result := sc.core.Keys.Check(r.Authorization, auth.Auction, r.Now, &sc.memo)
 	switch result.Code {
 	case apierr.OK:

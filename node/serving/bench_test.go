@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // clicks returns a body of 50 clicks on different winners.
@@ -18,7 +18,7 @@ func clicks(node *servingtest.Node) string {
 	var all []string
 	for i := range 50 {
 		all = append(all, fmt.Sprintf(`{"id":"c-%d",%s,"resolvedBidId":%q}`, i, occurred,
-			token(node, bidid.Payload{Charge: market.CPC, Shard: ids.Shard(i), Campaign: 1, Bid: 1, Price: 1, Rank: 1, Seq: uint64(i)})))
+			token(node, bidid.Payload{Charge: model.CPC, Shard: ids.Shard(i), Campaign: 1, Bid: 1, Price: 1, Rank: 1, Seq: uint64(i)})))
 	}
 	return `{"clicks":[` + strings.Join(all, ",") + `]}`
 }

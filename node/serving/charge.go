@@ -4,7 +4,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -46,11 +46,11 @@ func (c *Core) OpenToken(marketplace uint16, resolvedBidID string) (x TokenConte
 		return x, apierr.InvalidResolvedBidID
 	}
 	switch p.Charge {
-	case market.CPC:
+	case model.CPC:
 		x.Kind = event.Click
-	case market.CPM:
+	case model.CPM:
 		x.Kind = event.Impression
-	case market.CPA:
+	case model.CPA:
 		x.Kind = event.Purchase
 	default:
 		return x, apierr.InvalidResolvedBidID

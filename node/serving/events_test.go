@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const occurred = `"occurredAt":"2026-09-21T13:00:00Z","opaqueUserId":"u1"`
@@ -53,7 +53,7 @@ func scrape(t *testing.T, node *servingtest.Node) string {
 
 func TestRecordsOfAReport(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10, Groups: 4})
-	won := bidid.Payload{Charge: market.CPC, Shard: 6, PlacementIndex: 3, Campaign: 70, Bid: 71, Price: 250_000}
+	won := bidid.Payload{Charge: model.CPC, Shard: 6, PlacementIndex: 3, Campaign: 70, Bid: 71, Price: 250_000}
 	externalBid := bidid.Payload{External: true, Shard: 9, ProductHash: 1}
 	body := fmt.Sprintf(`{
 		"impressions":[{"id":"1",%[1]s,"resolvedBidId":%[2]q},{"id":"2",%[1]s,"entity":{"type":"product","id":"p-9"},"resolvedBidId":""}],
@@ -83,7 +83,7 @@ func TestRecordsOfAReport(t *testing.T) {
 		return nil, 0
 	}
 	impression, group := find(event.Impression, func(r *command.EventRecord) bool { return r.Campaign == 70 })
-	if impression.Bid != 71 || impression.Price != 250_000 || impression.Charge != market.CPC || impression.PlacementIndex != 3 || group != 1+6%4 {
+	if impression.Bid != 71 || impression.Price != 250_000 || impression.Charge != model.CPC || impression.PlacementIndex != 3 || group != 1+6%4 {
 		t.Errorf("impression with a token in group %d: %+v", group, impression)
 	}
 	click, group := find(event.Click, func(r *command.EventRecord) bool { return r.Campaign == 70 })
@@ -97,11 +97,11 @@ func TestRecordsOfAReport(t *testing.T) {
 		t.Errorf("bucket %d is not the hour of the auction", click.Bucket)
 	}
 	external, group := find(event.Click, func(r *command.EventRecord) bool { return !r.ExternalCampaign.IsZero() })
-	if external.ExternalCampaign != servingtest.ExternalCampaign || external.Charge != market.ChargeNone ||
+	if external.ExternalCampaign != servingtest.ExternalCampaign || external.Charge != model.ChargeNone ||
 		group != ids.Group(1+int(external.Key[0])%4) {
 		t.Errorf("click with an external id in group %d: %+v", group, external)
 	}
-	if r, group := find(event.Click, func(r *command.EventRecord) bool { return r.ChargeKey != click.ChargeKey && r.ChargeKey != [16]byte{} }); r.Charge != market.ChargeNone || r.Campaign != 0 || group != 1+9%4 {
+	if r, group := find(event.Click, func(r *command.EventRecord) bool { return r.ChargeKey != click.ChargeKey && r.ChargeKey != [16]byte{} }); r.Charge != model.ChargeNone || r.Campaign != 0 || group != 1+9%4 {
 		t.Errorf("click on another source's bid in group %d: %+v", group, r)
 	}
 	entity, group := find(event.Impression, func(r *command.EventRecord) bool { return r.EntityType == event.ProductEntity })
@@ -156,15 +156,15 @@ func TestOneCommandPerGroup(t *testing.T) {
 
 func TestForgedTokensLeaveNoTrace(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
-	good := token(node, bidid.Payload{Charge: market.CPC, Campaign: 1, Bid: 1, Price: 1})
+	good := token(node, bidid.Payload{Charge: model.CPC, Campaign: 1, Bid: 1, Price: 1})
 	last := good[len(good)-1]
 	for name, forged := range map[string]string{
 		"nonsense":               "nonsense",
 		"damaged":                good[:40] + "A" + good[41:79] + string(last^1),
 		"cut":                    good[:79],
 		"longer":                 good + "A",
-		"of another marketplace": token(node, bidid.Payload{Marketplace: servingtest.Suspended, Charge: market.CPC, Campaign: 1, Bid: 1, Price: 1}),
-		"from the future":        token(node, bidid.Payload{IssuedMillis: servingtest.NowMillis + 31_000, Charge: market.CPC, Campaign: 1, Bid: 1, Price: 1}),
+		"of another marketplace": token(node, bidid.Payload{Marketplace: servingtest.Suspended, Charge: model.CPC, Campaign: 1, Bid: 1, Price: 1}),
+		"from the future":        token(node, bidid.Payload{IssuedMillis: servingtest.NowMillis + 31_000, Charge: model.CPC, Campaign: 1, Bid: 1, Price: 1}),
 		"huge":                   strings.Repeat("A", 600),
 	} {
 		body := fmt.Sprintf(`{"impressions":[{"id":"1",%[1]s,"resolvedBidId":%[2]q}],"clicks":[{"id":"1",%[1]s},{"id":"2",%[1]s,"resolvedBidId":%[3]q}]}`,
@@ -182,7 +182,7 @@ func TestForgedTokensLeaveNoTrace(t *testing.T) {
 func TestAnyGroupThatFailsIsA503(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10, Groups: 4})
 	won := func(shard ids.Shard) string {
-		return token(node, bidid.Payload{Charge: market.CPC, Shard: shard, Campaign: 1, Bid: 1, Price: 1})
+		return token(node, bidid.Payload{Charge: model.CPC, Shard: shard, Campaign: 1, Bid: 1, Price: 1})
 	}
 	body := fmt.Sprintf(`{"clicks":[{"id":"1",%[1]s,"resolvedBidId":%[2]q},{"id":"2",%[1]s,"resolvedBidId":%[3]q}]}`, occurred, won(0), won(1))
 	node.Proposer.Fail = map[ids.Group]bool{2: true}
@@ -378,11 +378,11 @@ func TestRecordsOfAds(t *testing.T) {
 		deps.Level = func(ids.Group) command.Level { return level }
 		known := node.Market.View().Campaign(1)
 		own := token(node, bidid.Payload{
-			Charge: market.CPC, Shard: ids.Shard(known.Shard), Campaign: known.Ordinal, Bid: 3, Rank: 2, Price: 1,
+			Charge: model.CPC, Shard: ids.Shard(known.Shard), Campaign: known.Ordinal, Bid: 3, Rank: 2, Price: 1,
 			IssuedMillis: servingtest.NowMillis - 90_000,
 		})
-		unknown := token(node, bidid.Payload{Charge: market.CPC, Campaign: 1, Bid: 1 << 30, Price: 1, IssuedMillis: servingtest.NowMillis + 20_000})
-		old := token(node, bidid.Payload{Charge: market.CPC, Campaign: 1, Bid: 1 << 30, Price: 1, IssuedMillis: 1})
+		unknown := token(node, bidid.Payload{Charge: model.CPC, Campaign: 1, Bid: 1 << 30, Price: 1, IssuedMillis: servingtest.NowMillis + 20_000})
+		old := token(node, bidid.Payload{Charge: model.CPC, Campaign: 1, Bid: 1 << 30, Price: 1, IssuedMillis: 1})
 		external := token(node, bidid.Payload{External: true, ProductHash: 1})
 		body := fmt.Sprintf(`{"impressions":[{"id":"1",%[1]s,"resolvedBidId":%[2]q},{"id":"2",%[1]s}],
 			"clicks":[{"id":"1",%[1]s,"resolvedBidId":%[2]q},{"id":"2",%[1]s,"resolvedBidId":%[3]q},

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // ExplainOperations are the operations whose bodies can be explained, by the last part of their paths.
@@ -67,7 +68,7 @@ func (c *Core) Explain(ctx context.Context, marketplace uint16, operation string
 type explainer struct {
 	core          *Core
 	view          *market.View
-	marketplace   *market.Marketplace
+	marketplace   *model.Marketplace
 	candidatesMax int // How many candidates of an auction are listed at most, winners excepted.
 
 	ticket  auction.Params

@@ -14,7 +14,9 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 func explained(t *testing.T, core *serving.Core, operation, body string) serving.Explanation {
@@ -117,14 +119,14 @@ func TestExplanationHasTheNumbersOfTheGates(t *testing.T) {
 	b.WalletBalance.Store(7_000)
 	b.Hold.Store(1_234_500)
 	b.WalletHold.Store(2_000)
-	cell := market.ClickCell{Marketplace: 1, Format: market.Listing, Level: market.ClickAd, Product: "p-0000000"}
+	cell := market.ClickCell{Marketplace: 1, Format: model.Listing, Level: market.ClickAd, Product: "p-0000000"}
 	node.Market.PutClickRate(1, &cell, learn.Counts{Impressions: 4e9 * learn.One, Clicks: 1e9 * learn.One}) // One click of four impressions.
 	body := `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p-0000000"]}}]}`
 	if a := ask(node.Core, "POST", "/v2/auctions", node.AuctionKey, body); !strings.Contains(a.body, "resolvedBidId") {
 		t.Fatal(a.body)
 	}
 	// The bid of one minor unit was clamped to the 7,000 micros in the wallet. The win is expected to cost a quarter of that.
-	b.Pacing.Store(market.PacingUnshaded / 2) // The least bid is one minor unit, so that shading becomes a chance of 0.
+	b.Pacing.Store(pacing.Unshaded / 2) // The least bid is one minor unit, so that shading becomes a chance of 0.
 	c := explained(t, node.Core, "auctions", body).Auctions[0].Candidates[0]
 	text := fmt.Sprintf("%s %s of %s: %s left, %s held, %s in the wallet, %s held, %s pending, chance %v, %t",
 		c.Reason, c.Competing, c.Shaded, c.Remaining, c.Hold, c.Wallet, c.WalletHold, c.Pending, c.Pacing, c.Draw > 0 && c.Draw < 1)

@@ -9,8 +9,9 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/learn"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 const (
@@ -185,7 +186,7 @@ func (g *gathering) auction(x *explainer, i int) ExplainedAuction {
 }
 
 var (
-	chargeNames = [market.ChargeTypes]string{market.CPC: "CPC", market.CPM: "CPM", market.CPA: "CPA"}
+	chargeNames = [model.ChargeTypes]string{model.CPC: "CPC", model.CPM: "CPM", model.CPA: "CPA"}
 	resultNames = [...]string{
 		auction.ListingsResult: "listings", auction.BannersResult: "banners", auction.ExternalListingsResult: "external_demand_listings",
 		auction.BrandResult: "brand", auction.HotelsResult: "hotels", auction.FlightsResult: "flights",
@@ -229,7 +230,7 @@ func score(hi, lo uint64, exponent uint8) float64 {
 }
 
 func probability(pass uint64) float64 {
-	if pass >= market.PacingAlways {
+	if pass >= pacing.Always {
 		return 1
 	}
 	return float64(pass) / (1 << 32)

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // TestKindsOfAuctions checks that the three operations on auctions answer with their own result types, and that each refuses
@@ -57,15 +58,15 @@ func TestUsersOfAuctionsAreThoseOfEvents(t *testing.T) {
 	if user := serving.UserHash(secret, servingtest.Marketplace, []byte("ann")); user != records[0].UserHash {
 		t.Fatalf("the event has user %x, UserHash gives %x", records[0].UserHash, user)
 	}
-	capped := &market.Campaign{
-		ID: ids.UUID{14: 9}, Ordinal: 9, Group: 1, Marketplace: servingtest.Marketplace, VendorID: "v", Charge: market.CPC, Active: true,
-		Status: market.Approved, Caps: []market.Cap{{Type: 1, Limit: 1}},
+	capped := &model.Campaign{
+		ID: ids.UUID{14: 9}, Ordinal: 9, Group: 1, Marketplace: servingtest.Marketplace, VendorID: "v", Charge: model.CPC, Active: true,
+		Status: model.Approved, Caps: []model.Cap{{Type: 1, Limit: 1}},
 	}
 	slot := node.Market.PutCampaign(capped)
 	slot.BudgetLeft.Store(1 << 40)
 	slot.WalletBalance.Store(1 << 40)
-	node.Market.PutProduct(servingtest.Marketplace, &market.Product{ID: "p", Active: true, Quality: market.QualityOne})
-	node.Market.PutBid(capped, &market.Bid{Ordinal: 1, Target: "p", Active: true, Amount: 1_000_000})
+	node.Market.PutProduct(servingtest.Marketplace, &model.Product{ID: "p", Active: true, Quality: model.QualityOne})
+	node.Market.PutBid(capped, &model.Bid{Ordinal: 1, Target: "p", Active: true, Amount: 1_000_000})
 	node.Market.Publish()
 
 	wins := func(user string) bool {
@@ -81,7 +82,7 @@ func TestUsersOfAuctionsAreThoseOfEvents(t *testing.T) {
 		t.Fatal("a user is capped before the first exposure")
 	}
 	day := uint32(servingtest.NowMillis / 86_400_000)
-	node.Market.RecordExposure(capped, &market.Exposure{User: records[0].UserHash, Interaction: market.CapImpressions, Day: day})
+	node.Market.RecordExposure(capped, &market.Exposure{User: records[0].UserHash, Interaction: model.CapImpressions, Day: day})
 	if wins(`"ann"`) {
 		t.Error("the cap does not stop ann")
 	}
@@ -98,22 +99,22 @@ func TestSchedulesFollowTheTimeZone(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{})
 	zone := time.FixedZone("half past", 5*3600+1800)
 	node.Deps.Location = func(uint16) *time.Location { return zone }
-	node.Market.PutMarketplace(&market.Marketplace{Ordinal: servingtest.Marketplace, CurrencyCode: "INR", CurrencyExponent: 2, TimeZone: "Asia/Kolkata"})
+	node.Market.PutMarketplace(&model.Marketplace{Ordinal: servingtest.Marketplace, CurrencyCode: "INR", CurrencyExponent: 2, TimeZone: "Asia/Kolkata"})
 	core := serving.New(node.Deps)
 	local := time.UnixMilli(servingtest.NowMillis).In(zone)
 	hour := (int(local.Weekday())+6)%7*24 + local.Hour()
 	for i, want := range []int{1, 0} {
-		schedule := make([]uint16, market.ScheduleHours)
-		schedule[(hour+i)%market.ScheduleHours] = market.ScheduleOne
-		c := &market.Campaign{
-			ID: ids.UUID{14: 9}, Ordinal: 9, Group: 1, Marketplace: servingtest.Marketplace, VendorID: "v", Charge: market.CPC, Active: true,
-			Status: market.Approved, Schedule: schedule,
+		schedule := make([]uint16, model.ScheduleHours)
+		schedule[(hour+i)%model.ScheduleHours] = model.ScheduleOne
+		c := &model.Campaign{
+			ID: ids.UUID{14: 9}, Ordinal: 9, Group: 1, Marketplace: servingtest.Marketplace, VendorID: "v", Charge: model.CPC, Active: true,
+			Status: model.Approved, Schedule: schedule,
 		}
 		slot := node.Market.PutCampaign(c)
 		slot.BudgetLeft.Store(1 << 40)
 		slot.WalletBalance.Store(1 << 40)
-		node.Market.PutProduct(servingtest.Marketplace, &market.Product{ID: "p", Active: true, Quality: market.QualityOne})
-		node.Market.PutBid(c, &market.Bid{Ordinal: 1, Target: "p", Active: true, Amount: 1_000_000})
+		node.Market.PutProduct(servingtest.Marketplace, &model.Product{ID: "p", Active: true, Quality: model.QualityOne})
+		node.Market.PutBid(c, &model.Bid{Ordinal: 1, Target: "p", Active: true, Amount: 1_000_000})
 		node.Market.Publish()
 		a := ask(core, "POST", "/v2/auctions", node.AuctionKey, `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p"]}}]}`)
 		if got := strings.Count(a.body, "resolvedBidId"); a.status != 201 || got != want {
@@ -129,7 +130,7 @@ func TestLocationsAreCellsInH3Mode(t *testing.T) {
 	if a := ask(node.Core, "POST", "/v2/auctions", node.AuctionKey, body); a.status != 201 {
 		t.Errorf("label mode: %d %s", a.status, a.body)
 	}
-	node.Market.PutMarketplace(&market.Marketplace{Ordinal: servingtest.Marketplace, CurrencyCode: "EUR", H3: true})
+	node.Market.PutMarketplace(&model.Marketplace{Ordinal: servingtest.Marketplace, CurrencyCode: "EUR", H3: true})
 	node.Market.Publish()
 	if a := ask(node.Core, "POST", "/v2/auctions", node.AuctionKey, body); a.status != 400 || !strings.Contains(a.body, "invalid_location_cell") {
 		t.Errorf("H3 mode: %d %s", a.status, a.body)

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Bounds of the ring of explanations. BOUND: 50 × 5 × 50 candidates of about 400 bytes are 5 MB in the worst case.
@@ -60,7 +61,7 @@ func (sc *Scratch) sampled(r *recent) bool {
 }
 
 // explainAsync starts the explanation of the request that was just answered, unless an earlier one is still running.
-func (r *recent) explainAsync(sc *Scratch, view *market.View, m *market.Marketplace, operation string, secret *[32]byte) {
+func (r *recent) explainAsync(sc *Scratch, view *market.View, m *model.Marketplace, operation string, secret *[32]byte) {
 	if !r.busy.CompareAndSwap(false, true) {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Recorded are the recorded auctions of a marketplace as traffic for a simulation: which bids could have competed, with
@@ -29,14 +29,14 @@ type Recorded struct {
 type RecordedCampaign struct {
 	ID     string
 	Vendor int // Campaigns of one vendor have the same number.
-	Charge market.ChargeType
+	Charge model.ChargeType
 }
 
 // RecordedAuction is one auction.
 type RecordedAuction struct {
 	AtMillis int64
 	Slots    int
-	Format   market.AdFormat
+	Format   model.AdFormat
 	Bids     []RecordedBid
 }
 
@@ -44,7 +44,7 @@ type RecordedAuction struct {
 type RecordedBid struct {
 	Campaign int // Index in Recorded.Campaigns.
 	Amount   int64
-	Quality  uint32 // In units of 1/market.QualityOne.
+	Quality  uint32 // In units of 1/model.QualityOne.
 }
 
 // Bounds of a Recorded. BOUND: its size in memory and in an answer, about 30 bytes for each bid.
@@ -113,7 +113,7 @@ func (x *recordedReader) read() {
 		a := &x.out.Auctions[first+i]
 		if competes(b) && len(a.Bids) < recordedAuctionMax {
 			a.Bids = append(a.Bids, RecordedBid{
-				Campaign: x.campaign(b), Amount: int64(b.Adjusted), Quality: uint32(b.Quality / market.QualityOne), // At most QualityOne.
+				Campaign: x.campaign(b), Amount: int64(b.Adjusted), Quality: uint32(b.Quality / model.QualityOne), // At most QualityOne.
 			})
 			x.bids++
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 func recorded(t *testing.T, core *serving.Core) serving.Recorded {
@@ -45,11 +45,11 @@ func TestRecorded(t *testing.T) {
 	bids := 0
 	for _, a := range r.Auctions {
 		bids += len(a.Bids)
-		if a.Slots != 3 || a.Format != market.Listing || a.AtMillis != servingtest.NowMillis {
+		if a.Slots != 3 || a.Format != model.Listing || a.AtMillis != servingtest.NowMillis {
 			t.Errorf("%+v", a)
 		}
 		for _, b := range a.Bids {
-			if b.Amount <= 0 || b.Quality == 0 || b.Quality > market.QualityOne || b.Campaign >= len(r.Campaigns) {
+			if b.Amount <= 0 || b.Quality == 0 || b.Quality > model.QualityOne || b.Campaign >= len(r.Campaigns) {
 				t.Errorf("%+v", b)
 			}
 		}

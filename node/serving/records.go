@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // eventScratch is the memory of one events request.
@@ -32,7 +33,7 @@ type eventScratch struct {
 // recordPosition is the position of an event's record: the index of its share, and the index of the record in the share.
 type recordPosition struct{ share, position int }
 
-func (es *eventScratch) begin(c *Core, view *market.View, m *market.Marketplace, secret *[32]byte) {
+func (es *eventScratch) begin(c *Core, view *market.View, m *model.Marketplace, secret *[32]byte) {
 	es.core, es.view, es.marketplace, es.currency, es.location = c, view, m.Ordinal, m.CurrencyCode, time.UTC
 	if location := c.Location(m.Ordinal); location != nil {
 		es.location = location
@@ -139,7 +140,7 @@ func (es *eventScratch) forged(keyring *bidid.Keyring, nowMillis int64, fault *w
 // A bid of external demand is counted under no campaign and never charged.
 func (es *eventScratch) resolve(r *command.EventRecord, p *bidid.Payload, e *event.Event) {
 	paidBy := e.Kind
-	if p.Charge == market.CPA && !p.External {
+	if p.Charge == model.CPA && !p.External {
 		paidBy = event.Purchase // One purchase pays for the token, whichever of its interactions is credited.
 	}
 	r.ChargeKey = es.hasher.charge(paidBy, e.ResolvedBidID)

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -55,11 +56,11 @@ func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 			t.Fatal(a.body)
 		}
 	}
-	s := &market.WhatIf{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	s := &market.WhatIf{Campaign: model.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: model.CPC}}
 	for i := range 40 {
-		s.Bids = append(s.Bids, market.Bid{
+		s.Bids = append(s.Bids, model.Bid{
 			Target: fmt.Sprintf("p-%07d", i*5), Active: true, Amount: money.Micros(1+random.IntN(100))*100_000 + money.Micros(i) + 1, // No ties: they go by the auction.
-			Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: fmt.Sprintf("p-%07d", i*5)}},
+			Triggers: []model.Trigger{{Kind: model.TriggerProduct, Value: fmt.Sprintf("p-%07d", i*5)}},
 		})
 	}
 	r := replay(t, core, s)
@@ -70,7 +71,7 @@ func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 	// The reference adds the campaign to the market, repeats the requests and counts the campaign's winners. Only the token
 	// of a winner has the price, so the price comes from an explanation.
 	c := s.Campaign
-	c.ID, c.Group, c.Ordinal, c.Active, c.Status = market.WhatIfCampaignID, 300, 1, true, market.Approved
+	c.ID, c.Group, c.Ordinal, c.Active, c.Status = market.WhatIfCampaignID, 300, 1, true, model.Approved
 	slot := node.Market.PutCampaign(&c)
 	slot.BudgetLeft.Store(1 << 60)
 	slot.WalletBalance.Store(1 << 60)
@@ -110,7 +111,7 @@ func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 // TestReplayOfLittle checks that a replay without recorded requests is empty, that recorded requests belong to one
 // marketplace, and that their number and size are bounded.
 func TestReplayOfLittle(t *testing.T) {
-	s := &market.WhatIf{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	s := &market.WhatIf{Campaign: model.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: model.CPC}}
 	node, core := recording(0)
 	ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody)
 	if r := replay(t, core, s); r.Every != 0 || r.Requests != 0 {
@@ -164,7 +165,7 @@ func TestReplayIsBounded(t *testing.T) {
 			t.Fatal(a.body)
 		}
 	}
-	s := &market.WhatIf{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	s := &market.WhatIf{Campaign: model.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: model.CPC}}
 	// Every reading of this clock advances it by 100 ms. Each step reads it, and the scheduler around each slice.
 	var clock time.Time
 	bounds := limits.SchedulerDefaults

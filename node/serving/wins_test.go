@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // spent returns the sum of the node's own totals over all campaigns, and checks that every win has a cost.
@@ -104,10 +105,10 @@ func TestNothingButAuctionsRecordsWins(t *testing.T) {
 	}
 	check("an explanation")
 
-	s := &market.WhatIf{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	s := &market.WhatIf{Campaign: model.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: model.CPC}}
 	for i := range 5 {
 		id := servingtest.ProductID(i)
-		s.Bids = append(s.Bids, market.Bid{Target: id, Active: true, Amount: 1e12, Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: id}}})
+		s.Bids = append(s.Bids, model.Bid{Target: id, Active: true, Amount: 1e12, Triggers: []model.Trigger{{Kind: model.TriggerProduct, Value: id}}})
 	}
 	if r := replay(t, core, s); r.Requests != 1 || len(r.Won) != 1 {
 		t.Errorf("the forecast is %+v", r)

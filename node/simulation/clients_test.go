@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -156,8 +156,8 @@ func (c *client) event(now int64) command.EventRecord {
 	}
 	r.Kind, r.Bucket, r.ChargeKey = k.kind, k.bucket, k.charge
 	r.Campaign, r.Bid, r.Price = k.campaign.ordinal, k.bid, k.price
-	if r.Charge = market.CPC; k.kind == event.Impression {
-		r.Charge = market.CPM
+	if r.Charge = model.CPC; k.kind == event.Impression {
+		r.Charge = model.CPM
 	}
 	return r
 }
@@ -321,19 +321,19 @@ func (c *client) createCampaign(vendor int, total bool) *campaign {
 	now := c.clock()
 	x := &campaign{id: ids.UUID(c.id()), vendor: vendor, total: total, bids: map[ids.UUID]bool{}}
 	x.id[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, c.h.vendors[vendor])))
-	period := market.Daily
+	period := model.Daily
 	if total {
-		period = market.Total
+		period = model.Total
 	}
 	amount := money.Micros(1_000 + c.rng.IntN(20_000))
-	bid := market.Bid{ID: ids.UUID(c.id()), Target: "p", Amount: 100, Active: true, CreatedMillis: now, UpdatedMillis: now}
+	bid := model.Bid{ID: ids.UUID(c.id()), Target: "p", Amount: 100, Active: true, CreatedMillis: now, UpdatedMillis: now}
 	x.bids[bid.ID] = true
 	_, ok := c.change(command.AppendCreateCampaign(nil, now, &command.CreateCampaign{
-		Campaign: market.Campaign{
-			ID: x.id, Marketplace: marketplace, VendorID: c.h.vendors[vendor], Name: "c", Status: market.Approved, Active: true,
-			Charge: market.CPC, Budget: amount, Period: period, CreatedMillis: now, UpdatedMillis: now,
+		Campaign: model.Campaign{
+			ID: x.id, Marketplace: marketplace, VendorID: c.h.vendors[vendor], Name: "c", Status: model.Approved, Active: true,
+			Charge: model.CPC, Budget: amount, Period: period, CreatedMillis: now, UpdatedMillis: now,
 		},
-		Bids: []market.Bid{bid},
+		Bids: []model.Bid{bid},
 	}))
 	if !ok {
 		return nil
@@ -383,8 +383,8 @@ func (c *client) changeBudget(x *campaign) bool {
 
 func (c *client) addBid(x *campaign) bool {
 	now := c.clock()
-	bid := market.Bid{ID: ids.UUID(c.id()), Target: "q", Amount: 100, Active: true, CreatedMillis: now, UpdatedMillis: now}
-	r, ok := c.change(command.AppendPutBids(nil, now, &command.PutBids{Campaign: x.id, Marketplace: marketplace, Bids: []market.Bid{bid}}))
+	bid := model.Bid{ID: ids.UUID(c.id()), Target: "q", Amount: 100, Active: true, CreatedMillis: now, UpdatedMillis: now}
+	r, ok := c.change(command.AppendPutBids(nil, now, &command.PutBids{Campaign: x.id, Marketplace: marketplace, Bids: []model.Bid{bid}}))
 	if ok && r.Refusal == command.Done {
 		c.h.mu.Lock()
 		x.bids[bid.ID] = true
@@ -395,7 +395,7 @@ func (c *client) addBid(x *campaign) bool {
 
 func (c *client) terminate(x *campaign) bool {
 	_, ok := c.change(command.AppendPatchCampaign(nil, c.clock(), &command.PatchCampaign{
-		Campaign: x.id, Marketplace: marketplace, Status: new(market.Terminated),
+		Campaign: x.id, Marketplace: marketplace, Status: new(model.Terminated),
 	}))
 	c.h.mu.Lock()
 	defer c.h.mu.Unlock()

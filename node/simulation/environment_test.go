@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const (
@@ -83,7 +84,7 @@ func (f *feed) PutSecrets(*command.Secrets)                          {}
 func (f *feed) PutPeriods(ids.Group, *command.Periods)               {}
 func (f *feed) PutCounted(ids.Group, *command.CountedReport)         {}
 
-func (f *feed) PutCampaign(c *market.Campaign) *market.Balances {
+func (f *feed) PutCampaign(c *model.Campaign) *market.Balances {
 	slot := f.Market.PutCampaign(c)
 	f.mu.Lock()
 	defer f.mu.Unlock()

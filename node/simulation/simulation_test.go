@@ -18,7 +18,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const (
@@ -183,7 +183,7 @@ func (w *environment) bootstrap() {
 	w.bootstrapped = true
 	_, cl, _ := w.running(0)
 	bootstrap := command.AppendBootstrap(nil, w.now(0).UnixMilli(), &command.Bootstrap{
-		Marketplace: market.Marketplace{Ordinal: marketplace, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"},
+		Marketplace: model.Marketplace{Ordinal: marketplace, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"},
 	})
 	for cl != nil {
 		if _, err := cl.Propose(context.Background(), w.topology.Meta(), bootstrap); err == nil {

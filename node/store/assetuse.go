@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // DeleteAsset deletes an asset that nothing shows, and returns it, so that the caller can remove its file. ErrWrongState when a
@@ -44,8 +44,8 @@ func (t Tenant) bidInUse(ctx context.Context, id ids.UUID, url string) (bool, er
 	if err != nil {
 		return false, err
 	}
-	shows := func(b *market.Bid) bool {
-		return b.Creative != nil && slices.ContainsFunc(b.Creative.Assets, func(a market.BannerAsset) bool {
+	shows := func(b *model.Bid) bool {
+		return b.Creative != nil && slices.ContainsFunc(b.Creative.Assets, func(a model.BannerAsset) bool {
 			return a.AssetID == id.String() || a.URL == url
 		})
 	}
@@ -55,9 +55,9 @@ func (t Tenant) bidInUse(ctx context.Context, id ids.UUID, url string) (bool, er
 			campaigns, more = b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: x.VendorID}, offset, campaignStep)
 			for i := range campaigns {
 				for at, rest := 0, true; rest; at += campaignStep {
-					var bids []market.Bid
+					var bids []model.Bid
 					bids, rest = b.Bids(campaigns[i].Ordinal, at, campaignStep)
-					if slices.ContainsFunc(bids, func(bid market.Bid) bool { return shows(&bid) }) {
+					if slices.ContainsFunc(bids, func(bid model.Bid) bool { return shows(&bid) }) {
 						return true
 					}
 				}

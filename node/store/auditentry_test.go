@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // sizes records the sizes of commands.
@@ -140,7 +140,7 @@ func (x *auditing) expect(when string, commands int, statuses ...int) {
 func TestAChangeCarriesItsEntry(t *testing.T) {
 	x := newAuditing(t, command.LevelNewest)
 	ctx, a := x.begin()
-	if err := x.PutVendors(ctx, []market.Vendor{{ID: "v1", Name: "V"}}); err != nil {
+	if err := x.PutVendors(ctx, []model.Vendor{{ID: "v1", Name: "V"}}); err != nil {
 		t.Fatal(err)
 	}
 	x.expect("records", 1, 201)
@@ -150,7 +150,7 @@ func TestAChangeCarriesItsEntry(t *testing.T) {
 
 	c := campaign("v1", "C")
 	ctx, a = x.begin()
-	if err := x.CreateCampaign(ctx, c, []market.Bid{{Target: "p", Amount: 5, Active: true}}); err != nil {
+	if err := x.CreateCampaign(ctx, c, []model.Bid{{Target: "p", Amount: 5, Active: true}}); err != nil {
 		t.Fatal(err)
 	}
 	x.expect("a campaign", 1, 201, 201)
@@ -262,14 +262,14 @@ func TestBelowTheLevelAnEntryIsWrittenAhead(t *testing.T) {
 	tenant, w, watched := x.Tenant, x.w, x.watched
 	entries := func() int { return len(x.log()) }
 	ctx, a := x.begin()
-	if err := tenant.PutVendors(ctx, []market.Vendor{{ID: "v1", Name: "V"}}); err != nil || entries() != 1 || len(watched.all) != 1 {
+	if err := tenant.PutVendors(ctx, []model.Vendor{{ID: "v1", Name: "V"}}); err != nil || entries() != 1 || len(watched.all) != 1 {
 		t.Errorf("records: %d entries, %d commands, %v", entries(), len(watched.all), err)
 	}
 	if _, write := a.End(201, nil); write {
 		t.Error("an entry that says everything is written again")
 	}
 
-	c, bids := campaign("v1", "C"), []market.Bid{{Target: "p", Amount: 5, Active: true}}
+	c, bids := campaign("v1", "C"), []model.Bid{{Target: "p", Amount: 5, Active: true}}
 	w.FailWritesAfter(0)
 	ctx, a = x.begin()
 	if err := tenant.CreateCampaign(ctx, c, bids); err == nil || len(watched.all) != 1 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -46,16 +46,16 @@ func (t Tenant) BidRange(context.Context) (BidRange, error) {
 		r.Low = money.Minor(amounts[len(amounts)/10], m.CurrencyExponent)
 		r.High = money.Minor(amounts[len(amounts)*9/10], m.CurrencyExponent)
 	}
-	r.Low = max(r.Low, 1, money.Minor(m.Reserve[market.CPC], m.CurrencyExponent)+1)
+	r.Low = max(r.Low, 1, money.Minor(m.Reserve[model.CPC], m.CurrencyExponent)+1)
 	r.High = max(r.High, r.Low)
 	return r, nil
 }
 
 func (t Tenant) sampleBids(b shard.Queries) (amounts []money.Micros) {
-	f := shard.CampaignFilter{Status: new(market.Approved), Format: new(market.Listing), Active: new(true)}
+	f := shard.CampaignFilter{Status: new(model.Approved), Format: new(model.Listing), Active: new(true)}
 	campaigns, _ := b.Campaigns(t.marketplace, &f, 0, rangeCampaigns)
 	for i := range campaigns {
-		if campaigns[i].Charge != market.CPC {
+		if campaigns[i].Charge != model.CPC {
 			continue
 		}
 		bids, _ := b.Bids(campaigns[i].Ordinal, 0, rangeBids)

@@ -10,13 +10,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // CreateCampaign stores a campaign with its bids and fills in ids, times, wallet and group. For a campaign that comes with an id, a
 // repeat changes nothing. *Limit means that the vendor or the marketplace has as many as it may have, ErrAlreadyExists that the
 // ExternalID is taken, ErrExclusiveTaken that another exclusive campaign has a product.
-func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
+func (t Tenant) CreateCampaign(ctx context.Context, c *model.Campaign, bids []model.Bid) error {
 	now := t.now()
 	if c.ID.IsZero() {
 		c.ID = t.mint(ctx, ids.ShardOf(ids.AccountOf(t.marketplace, c.VendorID)))
@@ -44,7 +45,7 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 
 // checkExternalID returns ErrAlreadyExists when a campaign of any group has the external id. The state machine checks only the
 // campaign's own group, so two campaigns that take the same id in two groups at the same moment both succeed.
-func (t Tenant) checkExternalID(c *market.Campaign) error {
+func (t Tenant) checkExternalID(c *model.Campaign) error {
 	if c.ExternalID == "" {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (t Tenant) checkExternalIDChange(now *CampaignState, p *command.PatchCampai
 }
 
 // assignIDs gives new bids their ids, in the shard of their campaign, their times, and what follows from the ids.
-func (t Tenant) assignIDs(ctx context.Context, campaign ids.UUID, bids []market.Bid, now int64) {
+func (t Tenant) assignIDs(ctx context.Context, campaign ids.UUID, bids []model.Bid, now int64) {
 	for i := range bids {
 		bids[i].ID = t.mint(ctx, ids.ShardOf(campaign))
 		bids[i].CreatedMillis, bids[i].UpdatedMillis = now, now
@@ -116,7 +117,7 @@ func (t Tenant) ChangeCampaign(
 			p.Expect = command.ExpectCampaign(&now.Campaign, dependentMembers(p, plans))
 		}
 		err = t.PatchCampaign(ctx, p)
-		if errors.Is(err, ErrWrongState) && now.Status != market.Terminated { // It was terminated in between, so change decides again.
+		if errors.Is(err, ErrWrongState) && now.Status != model.Terminated { // It was terminated in between, so change decides again.
 			return ErrChanged
 		}
 		return err
@@ -159,7 +160,7 @@ func (t Tenant) groupOfCampaign(id ids.UUID) ids.Group {
 
 // AddBids adds bids to a campaign and fills in their ids and times. ErrTooMany beyond 5,000 bids of one campaign, *Limit beyond
 // what the vendor or the marketplace may have.
-func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {
+func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []model.Bid) error {
 	c, err := t.Campaign(ctx, campaign)
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 
 // findAdded reports whether a request with an idempotency key has added the bids before, and sets them to what is stored: adding
 // them again would undo later changes.
-func (t Tenant) findAdded(ctx context.Context, campaign ids.UUID, bids []market.Bid) (bool, error) {
+func (t Tenant) findAdded(ctx context.Context, campaign ids.UUID, bids []model.Bid) (bool, error) {
 	if ctx.Value(idSequenceKey{}) == nil {
 		return false, nil
 	}
@@ -219,10 +220,10 @@ func (t Tenant) PatchBid(ctx context.Context, p *command.PatchBid) error {
 	}
 	p.Change(&b)
 	b.UpdatedMillis = t.now()
-	return t.putBids(ctx, p.Campaign, []market.Bid{b})
+	return t.putBids(ctx, p.Campaign, []model.Bid{b})
 }
 
-func (t Tenant) putBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {
+func (t Tenant) putBids(ctx context.Context, campaign ids.UUID, bids []model.Bid) error {
 	p := command.PutBids{Campaign: campaign, Marketplace: t.marketplace, Bids: bids}
 	cmd := command.AppendPutBids(nil, t.now(), &p)
 	return t.proposeNoticed(ctx, t.groupOfCampaign(campaign), cmd, aboutBids(campaign, idsOf(bids)...))
@@ -267,12 +268,12 @@ func (t Tenant) Campaigns(_ context.Context, f CampaignFilter) ([]CampaignState,
 }
 
 // Bids lists the bids of a campaign in the order of their creation; deleted ones are left out.
-func (t Tenant) Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error) {
+func (t Tenant) Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]model.Bid, bool, error) {
 	c, err := t.Campaign(ctx, campaign)
 	if err != nil {
 		return nil, false, err
 	}
-	got, err := read(t, t.groupOfCampaign(campaign), func(b shard.Queries) (p page[market.Bid]) {
+	got, err := read(t, t.groupOfCampaign(campaign), func(b shard.Queries) (p page[model.Bid]) {
 		p.items, p.more = b.Bids(c.Ordinal, offset, limit)
 		return p
 	})
@@ -280,12 +281,12 @@ func (t Tenant) Bids(ctx context.Context, campaign ids.UUID, offset, limit int) 
 }
 
 // Bid returns one bid that is not deleted, or ErrNotFound.
-func (t Tenant) Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, error) {
+func (t Tenant) Bid(ctx context.Context, campaign, bid ids.UUID) (model.Bid, error) {
 	c, err := t.Campaign(ctx, campaign)
 	if err != nil {
-		return market.Bid{}, err
+		return model.Bid{}, err
 	}
-	return readOne(t, t.groupOfCampaign(campaign), func(b shard.Queries) (market.Bid, bool) {
+	return readOne(t, t.groupOfCampaign(campaign), func(b shard.Queries) (model.Bid, bool) {
 		of, got, ok := b.Bid(bid)
 		return got, ok && of == c.Ordinal && !got.Deleted
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 func (t Tenant) putRecords(ctx context.Context, records []command.Record) error {
@@ -17,14 +17,14 @@ func (t Tenant) putRecords(ctx context.Context, records []command.Record) error 
 
 // PutCategories adds or replaces categories, all or nothing. ErrCycle when a category would be its own ancestor; the *ItemError
 // names the category.
-func (t Tenant) PutCategories(ctx context.Context, c []market.Category) error {
+func (t Tenant) PutCategories(ctx context.Context, c []model.Category) error {
 	p := command.PutCategories{Marketplace: t.marketplace, Categories: c}
 	_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendPutCategories(nil, t.now(), &p))
 	return err
 }
 
 // PutProducts adds or replaces products, all or nothing. *Limit when the marketplace would have more than it may have.
-func (t Tenant) PutProducts(ctx context.Context, products []market.Product) error {
+func (t Tenant) PutProducts(ctx context.Context, products []model.Product) error {
 	release, err := t.reserveProducts(products)
 	if err != nil {
 		return err
@@ -47,8 +47,8 @@ func (t Tenant) PatchProducts(ctx context.Context, patches []command.ProductPatc
 		_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendPatchProducts(nil, t.now(), &p))
 		return err
 	}
-	changed := map[string]market.Product{}
-	all := make([]market.Product, len(patches))
+	changed := map[string]model.Product{}
+	all := make([]model.Product, len(patches))
 	for i := range patches {
 		x, known := changed[patches[i].ID]
 		if !known {
@@ -82,16 +82,16 @@ func (t Tenant) deleteCatalog(ctx context.Context, x *command.DeleteCatalog) err
 }
 
 // Vendor returns one vendor, or ErrNotFound.
-func (t Tenant) Vendor(_ context.Context, id string) (market.Vendor, error) {
+func (t Tenant) Vendor(_ context.Context, id string) (model.Vendor, error) {
 	value, err := t.record(command.RecordVendor, id)
 	if err != nil {
-		return market.Vendor{}, err
+		return model.Vendor{}, err
 	}
 	return vendorOf(id, value)
 }
 
 // Vendors lists vendors by id. If ids is not empty, it lists a page of those of them that exist.
-func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]market.Vendor, bool, error) {
+func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]model.Vendor, bool, error) {
 	records, more, err := readList(t, p, ids,
 		func(b shard.Queries, id string) (shard.StoredRecord, bool) {
 			return b.Record(command.RecordVendor, t.marketplace, id)
@@ -102,7 +102,7 @@ func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]market.Vendo
 	if err != nil {
 		return nil, false, err
 	}
-	vendors := make([]market.Vendor, len(records))
+	vendors := make([]model.Vendor, len(records))
 	for i, r := range records {
 		if vendors[i], err = vendorOf(r.ID, r.Value); err != nil {
 			return nil, false, err
@@ -111,9 +111,9 @@ func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]market.Vendo
 	return vendors, more, nil
 }
 
-func vendorOf(id string, value []byte) (market.Vendor, error) {
+func vendorOf(id string, value []byte) (model.Vendor, error) {
 	d := command.NewDecoder(value)
-	var v market.Vendor
+	var v model.Vendor
 	d.Vendor(&v)
 	if err := d.Err(); err != nil {
 		return v, fmt.Errorf("vendor %s: %w", id, err)
@@ -132,17 +132,17 @@ func (p Page) of(ids []string) []string {
 }
 
 // Category returns one category, or ErrNotFound.
-func (t Tenant) Category(_ context.Context, id string) (market.Category, error) {
-	return readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (market.Category, bool) {
+func (t Tenant) Category(_ context.Context, id string) (model.Category, error) {
+	return readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (model.Category, bool) {
 		return b.Category(t.marketplace, id)
 	})
 }
 
 // Categories lists categories by id. If ids is not empty, it lists a page of those of them that exist.
-func (t Tenant) Categories(_ context.Context, p Page, ids []string) ([]market.Category, bool, error) {
+func (t Tenant) Categories(_ context.Context, p Page, ids []string) ([]model.Category, bool, error) {
 	items, more, err := readList(t, p, ids,
-		func(b shard.Queries, id string) (market.Category, bool) { return b.Category(t.marketplace, id) },
-		func(b shard.Queries) ([]market.Category, bool) { return b.Categories(t.marketplace, p.After, p.Limit) })
+		func(b shard.Queries, id string) (model.Category, bool) { return b.Category(t.marketplace, id) },
+		func(b shard.Queries) ([]model.Category, bool) { return b.Categories(t.marketplace, p.After, p.Limit) })
 	return items, more, err
 }
 
@@ -152,20 +152,20 @@ func (t Tenant) CountCategories(context.Context) (int, error) {
 }
 
 // Product returns one product, or ErrNotFound.
-func (t Tenant) Product(_ context.Context, id string) (market.Product, error) {
-	return readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (market.Product, bool) {
+func (t Tenant) Product(_ context.Context, id string) (model.Product, error) {
+	return readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (model.Product, bool) {
 		return b.Product(t.marketplace, id)
 	})
 }
 
 // Products lists products by id: those of one vendor if vendorID is not empty, and a page of those in ids if ids is not empty.
-func (t Tenant) Products(_ context.Context, p Page, ids []string, vendorID string) ([]market.Product, bool, error) {
+func (t Tenant) Products(_ context.Context, p Page, ids []string, vendorID string) ([]model.Product, bool, error) {
 	items, more, err := readList(t, p, ids,
-		func(b shard.Queries, id string) (market.Product, bool) {
+		func(b shard.Queries, id string) (model.Product, bool) {
 			x, ok := b.Product(t.marketplace, id)
 			return x, ok && (vendorID == "" || slices.Contains(x.Vendors, vendorID))
 		},
-		func(b shard.Queries) ([]market.Product, bool) {
+		func(b shard.Queries) ([]model.Product, bool) {
 			if vendorID != "" {
 				return b.ProductsOf(t.marketplace, vendorID, p.After, p.Limit)
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // ContentKind is the kind of the addresses of contents, in the form of blob.Name. A content has no file: it is part of its bid.
@@ -20,7 +20,7 @@ func (t Tenant) contentAddress(campaign, bid ids.UUID, asset int) string {
 
 // addressContents gives the contents of a bid that came without a URL their URLs, below the base of those of assets. It is part of
 // the bid from then on.
-func (t Tenant) addressContents(campaign ids.UUID, b *market.Bid) {
+func (t Tenant) addressContents(campaign ids.UUID, b *model.Bid) {
 	if b.Creative == nil {
 		return
 	}
@@ -46,7 +46,7 @@ func (t Tenant) Content(ctx context.Context, address string) (content []byte, cr
 	if err != nil {
 		return nil, 0, err
 	}
-	given := c.Status == market.Approved && b.Creative != nil && index < len(b.Creative.Assets) &&
+	given := c.Status == model.Approved && b.Creative != nil && index < len(b.Creative.Assets) &&
 		strings.HasSuffix(b.Creative.Assets[index].URL, AssetPath+address)
 	if !given {
 		return nil, 0, ErrNotFound

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
@@ -212,7 +212,7 @@ func (t Tenant) eachCampaign(ctx context.Context, vendor string, fn func(*longSt
 
 func (t Tenant) campaignRefs(ctx context.Context, vendor string) (refs []campaignRef, err error) {
 	err = t.allGroups(ctx, func(b *longState) {
-		for _, status := range []*market.Status{nil, new(market.Terminated)} {
+		for _, status := range []*model.Status{nil, new(model.Terminated)} {
 			const all = 1 << 30
 			campaigns, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: vendor, Status: status}, 0, all)
 			for i := range campaigns {
@@ -229,7 +229,7 @@ func (t Tenant) soldOnlyBy(ctx context.Context, vendor string) (own []string, er
 	err = t.readInSteps(ctx, t.store.Groups.Meta(), func(b *longState) {
 		const step = 1_000
 		for after, more := "", true; more && !b.stopped(); {
-			var products []market.Product
+			var products []model.Product
 			products, more = b.ProductsOf(t.marketplace, vendor, after, step)
 			for i := range products {
 				after = products[i].ID
@@ -243,7 +243,7 @@ func (t Tenant) soldOnlyBy(ctx context.Context, vendor string) (own []string, er
 }
 
 // sellerOf returns the vendor of a product that has exactly one, else the empty string.
-func sellerOf(p *market.Product) string {
+func sellerOf(p *model.Product) string {
 	if len(p.Vendors) == 0 || slices.ContainsFunc(p.Vendors, func(v string) bool { return v != p.Vendors[0] }) {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
@@ -26,7 +26,7 @@ func busy(t *testing.T) (*managetest.Environment, store.Tenant) {
 	m.TimeZone = "Asia/Kolkata"
 	m.UpdatedMillis++
 	propose(t, w, command.AppendPutMarketplace(nil, w.Now().UnixMilli(), &m), w.Store.Groups.Meta())
-	if err := tenant.PutProducts(t.Context(), []market.Product{
+	if err := tenant.PutProducts(t.Context(), []model.Product{
 		{ID: "p0", Name: "n", Vendors: []string{"v0"}},
 		{ID: "p1", Name: "n", Vendors: []string{"v1", "v2"}},
 		{ID: "p2", Name: "n", Vendors: []string{"v2", "v2"}},

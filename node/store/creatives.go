@@ -2,15 +2,15 @@ package store
 
 import (
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // CreativeSink receives what auctions have to know of assets, slots and placements. The market of a node implements it.
 type CreativeSink interface {
-	PutAsset(marketplace uint16, a *market.Asset)
+	PutAsset(marketplace uint16, a *model.Asset)
 	DeleteAsset(marketplace uint16, id string)
-	PutMediaSlot(marketplace uint16, s *market.MediaSlot)
-	PutPlacement(marketplace uint16, p *market.Placement)
+	PutMediaSlot(marketplace uint16, s *model.MediaSlot)
+	PutPlacement(marketplace uint16, p *model.Placement)
 }
 
 // PublishCreative passes a record of an asset, a slot or a placement on to the auctions of this node; other records are ignored. Slots
@@ -25,20 +25,20 @@ func PublishCreative(to CreativeSink, assetURL string, kind command.RecordKind, 
 			return
 		}
 		x := decoded[Asset](value)
-		to.PutAsset(marketplace, &market.Asset{ID: x.ID.String(), URL: x.URL(assetURL), Approved: x.Status == AssetApproved})
+		to.PutAsset(marketplace, &model.Asset{ID: x.ID.String(), URL: x.URL(assetURL), Approved: x.Status == AssetApproved})
 	case command.RecordMediaSlot:
 		to.PutMediaSlot(marketplace, bannerSlot(decoded[Slot](value)))
 	case command.RecordPlacement:
 		x := decoded[Placement](value)
-		to.PutPlacement(marketplace, &market.Placement{ID: x.ID.String(), ExternalID: x.ExternalID, Active: !x.Inactive})
+		to.PutPlacement(marketplace, &model.Placement{ID: x.ID.String(), ExternalID: x.ExternalID, Active: !x.Inactive})
 	}
 }
 
-func bannerSlot(x Slot) *market.MediaSlot {
-	s := &market.MediaSlot{ID: x.ExternalID, Active: !x.Inactive}
-	for device, size := range map[market.Device]*Size{market.Desktop: x.Desktop, market.Mobile: x.Mobile} {
+func bannerSlot(x Slot) *model.MediaSlot {
+	s := &model.MediaSlot{ID: x.ExternalID, Active: !x.Inactive}
+	for device, size := range map[model.Device]*Size{model.Desktop: x.Desktop, model.Mobile: x.Mobile} {
 		if size != nil {
-			s.Dimensions[device] = market.Dimensions{Width: pixels(size.Width), Height: pixels(size.Height)}
+			s.Dimensions[device] = model.Dimensions{Width: pixels(size.Width), Height: pixels(size.Height)}
 		}
 	}
 	return s

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/attribution"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // A purchase lies in the group of its id, and the touches of its user in the groups of the campaigns. Any node can
@@ -123,7 +123,7 @@ func (s *Store) decisionAbout(of ids.Group, p *shard.OpenPurchase) (command.Cred
 }
 
 // creditsOf decides to which touches the items of a purchase go, under the settings of its marketplace.
-func (s *Store) creditsOf(p *shard.OpenPurchase, settings *market.Marketplace) (credits []command.Credit, err error) {
+func (s *Store) creditsOf(p *shard.OpenPurchase, settings *model.Marketplace) (credits []command.Credit, err error) {
 	name := settings.Attribution
 	rules := attribution.RulesOf(name)
 	users, err := s.usersOf(p)
@@ -151,7 +151,7 @@ func (s *Store) creditsOf(p *shard.OpenPurchase, settings *market.Marketplace) (
 
 // settingsIn returns the settings of a marketplace as the group of the purchase has them, and the level of the group: a
 // decision then needs no other group than those that it reads anyway. A group without the settings uses the standard rules.
-func (s *Store) settingsIn(g ids.Group, marketplace uint16) (m market.Marketplace, level command.Level, err error) {
+func (s *Store) settingsIn(g ids.Group, marketplace uint16) (m model.Marketplace, level command.Level, err error) {
 	err = s.readGroup(g, func(b shard.Queries) {
 		m, _ = b.Marketplace(marketplace)
 		level = b.FeatureLevel()
@@ -184,7 +184,7 @@ func (s *Store) usersOf(p *shard.OpenPurchase) (users []uint64, err error) {
 // collected are the touches of a buyer, and of the users linked to the buyer, in several groups, for a decision by some
 // rules.
 type collected struct {
-	rules   market.Attribution
+	rules   model.Attribution
 	users   []uint64
 	touches []attribution.Touch
 	origins []origin // Of each touch.

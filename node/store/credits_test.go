@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -19,20 +19,20 @@ import (
 type shopping struct {
 	*managetest.Environment
 	t         *testing.T
-	campaigns []market.Campaign
-	bids      []market.Bid
+	campaigns []model.Campaign
+	bids      []model.Bid
 	events    int
 }
 
-func newShopping(t *testing.T) *shopping { return newShoppingOf(t, market.Listing) }
+func newShopping(t *testing.T) *shopping { return newShoppingOf(t, model.Listing) }
 
 // newShoppingOf is newShopping with campaigns of some formats in turn.
-func newShoppingOf(t *testing.T, formats ...market.AdFormat) *shopping {
+func newShoppingOf(t *testing.T, formats ...model.AdFormat) *shopping {
 	w := &shopping{Environment: managetest.New(t), t: t}
 	for i := range 6 {
 		c := campaign(fmt.Sprint("v", i), "c")
-		c.Charge, c.Period, c.Format = market.CPA, market.Total, formats[i%len(formats)]
-		bids := []market.Bid{{Target: fmt.Sprint("p", i), Amount: money.PerMajor, Active: true}}
+		c.Charge, c.Period, c.Format = model.CPA, model.Total, formats[i%len(formats)]
+		bids := []model.Bid{{Target: fmt.Sprint("p", i), Amount: money.PerMajor, Active: true}}
 		if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), c, bids); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func (w *shopping) record(kind event.Kind) command.EventRecord {
 func (w *shopping) touch(kind event.Kind, of int, token byte) {
 	w.t.Helper()
 	r := w.record(kind)
-	r.Campaign, r.Bid, r.Price, r.Charge, r.ChargeKey = w.campaigns[of].Ordinal, w.bids[of].Ordinal, money.PerMajor, market.CPA, [16]byte{token, 2}
+	r.Campaign, r.Bid, r.Price, r.Charge, r.ChargeKey = w.campaigns[of].Ordinal, w.bids[of].Ordinal, money.PerMajor, model.CPA, [16]byte{token, 2}
 	w.commit(r, w.campaigns[of].Group)
 }
 
@@ -218,9 +218,9 @@ func TestPurchasesAreCreditedByTheRulesOfTheMarketplace(t *testing.T) {
 	w := newShopping(t)
 	bought := [3]int64{1, 0, 1}
 	want := make([][3]int64, len(w.campaigns))
-	buy := func(why string, p int, kind event.Kind, chosen market.Attribution, credited bool) {
+	buy := func(why string, p int, kind event.Kind, chosen model.Attribution, credited bool) {
 		t.Helper()
-		_, err := w.Store.Tenant(managetest.Main).ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+		_, err := w.Store.Tenant(managetest.Main).ChangeSettings(t.Context(), func(m *model.Marketplace) error {
 			m.Attribution = chosen
 			return nil
 		})
@@ -243,12 +243,12 @@ func TestPurchasesAreCreditedByTheRulesOfTheMarketplace(t *testing.T) {
 		}
 		w.check(why, want...)
 	}
-	buy("an impression, standard", 0, event.Impression, market.AttributionStandard, true)
-	buy("an impression, long-click", 1, event.Impression, market.AttributionLongClick, false)
-	buy("a click 8 days ago, long-click", 2, event.Click, market.AttributionLongClick, true)
-	buy("a click 8 days ago, standard", 3, event.Click, market.AttributionStandard, false)
-	buy("an impression, amazon", 4, event.Impression, market.AttributionAmazon, true)
-	buy("an impression, reference", 5, event.Impression, market.AttributionReference, false)
+	buy("an impression, standard", 0, event.Impression, model.AttributionStandard, true)
+	buy("an impression, long-click", 1, event.Impression, model.AttributionLongClick, false)
+	buy("a click 8 days ago, long-click", 2, event.Click, model.AttributionLongClick, true)
+	buy("a click 8 days ago, standard", 3, event.Click, model.AttributionStandard, false)
+	buy("an impression, amazon", 4, event.Impression, model.AttributionAmazon, true)
+	buy("an impression, reference", 5, event.Impression, model.AttributionReference, false)
 }
 
 // openPurchase returns the one purchase that is not credited yet.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // ErrExclusiveTaken wraps ErrAlreadyExists: another exclusive campaign has a product at the same time.
@@ -15,14 +15,14 @@ var ErrExclusiveTaken = fmt.Errorf("another exclusive campaign has one of the pr
 // checkExclusive returns ErrExclusiveTaken when an exclusive campaign would have a product at the same time as another
 // one, of any group. The state machine checks only the campaign's own group, so two campaigns of vendors of different
 // groups that take a product at the same moment both succeed; auctions then let them compete.
-func (t Tenant) checkExclusive(c *market.Campaign, bids []market.Bid) error {
-	if c.Type != market.Exclusive {
+func (t Tenant) checkExclusive(c *model.Campaign, bids []model.Bid) error {
+	if c.Type != model.Exclusive {
 		return nil
 	}
 	for _, g := range t.store.Groups.Groups() {
 		taken, err := read(t, g, func(b shard.Queries) bool {
 			for i := range bids {
-				if bids[i].TargetType != market.TargetProduct {
+				if bids[i].TargetType != model.TargetProduct {
 					continue
 				}
 				for _, x := range b.ExclusiveOn(t.marketplace, c.Format, bids[i].Target) {
@@ -45,7 +45,7 @@ func (t Tenant) checkExclusive(c *market.Campaign, bids []market.Bid) error {
 
 // checkExclusiveChange is checkExclusive for a patch of a campaign's dates or status.
 func (t Tenant) checkExclusiveChange(ctx context.Context, now *CampaignState, p *command.PatchCampaign) error {
-	if now.Type != market.Exclusive || p.StartMillis == nil && p.EndMillis == nil && p.Status == nil {
+	if now.Type != model.Exclusive || p.StartMillis == nil && p.EndMillis == nil && p.Status == nil {
 		return nil
 	}
 	after := now.Campaign

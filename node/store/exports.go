@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
@@ -138,7 +138,7 @@ func (t Tenant) journalStep(b shard.Queries, next uint64, span shard.Span) (step
 		lines = append(lines, *l)
 		return len(lines) < exportStep
 	})
-	names := namesOf{b: b, campaigns: map[uint32]*market.Campaign{}, bids: map[[2]uint32]ids.UUID{}}
+	names := namesOf{b: b, campaigns: map[uint32]*model.Campaign{}, bids: map[[2]uint32]ids.UUID{}}
 	for i := range lines {
 		if !movesMoney(lines[i].Kind) {
 			continue
@@ -159,11 +159,11 @@ func movesMoney(k ledger.LineKind) bool {
 // namesOf finds the names of what lines and credits of a group are about. It remembers campaigns and bids.
 type namesOf struct {
 	b         shard.Queries
-	campaigns map[uint32]*market.Campaign
+	campaigns map[uint32]*model.Campaign
 	bids      map[[2]uint32]ids.UUID
 }
 
-func (n *namesOf) campaign(ordinal uint32) *market.Campaign {
+func (n *namesOf) campaign(ordinal uint32) *model.Campaign {
 	c := n.campaigns[ordinal]
 	if c == nil {
 		stored, _ := n.b.CampaignByOrdinal(ordinal) // Campaigns are never removed.
@@ -222,7 +222,7 @@ func (s *Store) creditsOfDay(ctx context.Context, g ids.Group, day uint32, keep 
 	for more := true; more; {
 		var step []ExportedCredit
 		err := s.readGroup(g, func(b shard.Queries) {
-			names := namesOf{b: b, campaigns: map[uint32]*market.Campaign{}, bids: map[[2]uint32]ids.UUID{}}
+			names := namesOf{b: b, campaigns: map[uint32]*model.Campaign{}, bids: map[[2]uint32]ids.UUID{}}
 			read := 0
 			b.CreditsOfDay(day, last, func(c *shard.StoredCredit) bool {
 				last, read = c, read+1
@@ -276,7 +276,7 @@ func (t Tenant) ExportCells(ctx context.Context, g ids.Group, span shard.Span, f
 // exportCampaignCells calls fn for the cells of a campaign, if it is one of the marketplace. It may belong to another group than the one
 // that has counted, when events named it by its external id.
 func (t Tenant) exportCampaignCells(ctx context.Context, g ids.Group, id ids.UUID, within cells, fn func(*ExportedCell) error) error {
-	var c market.Campaign
+	var c model.Campaign
 	own := t.store.Groups.GroupOf(ids.ShardOf(id))
 	err := t.store.readGroup(own, func(b shard.Queries) {
 		state, _ := b.Campaign(id) // Campaigns are never removed.

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // TestExportsFindHoursAsAScanDoes compares the searches of exports for lines and counters of a time with scans of everything.
@@ -22,7 +22,7 @@ func TestExportsFindHoursAsAScanDoes(t *testing.T) {
 	var all []ids.UUID
 	for i := range 5 { // Of one vendor, so in one group.
 		c := campaign("v1", fmt.Sprint("c", i))
-		if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), c, []market.Bid{{Target: "p", Amount: 5, Active: true}}); err != nil {
+		if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), c, []model.Bid{{Target: "p", Amount: 5, Active: true}}); err != nil {
 			t.Fatal(err)
 		}
 		group, all = c.Group, append(all, c.ID)
@@ -33,7 +33,7 @@ func TestExportsFindHoursAsAScanDoes(t *testing.T) {
 			}
 			now := w.Now().UnixMilli()
 			r := command.EventRecord{
-				Key: [16]byte{1, byte(i), byte(hour)}, ChargeKey: [16]byte{2, byte(i), byte(hour)}, Kind: event.Click, Charge: market.CPC,
+				Key: [16]byte{1, byte(i), byte(hour)}, ChargeKey: [16]byte{2, byte(i), byte(hour)}, Kind: event.Click, Charge: model.CPC,
 				OccurredMillis: now, Bucket: event.BucketOf(now), Cell: uint32(100 + 4*hour), Campaign: ordinal, Bid: bid, Price: 1,
 			}
 			e := command.Events{Marketplace: managetest.Main, Records: []command.EventRecord{r}}

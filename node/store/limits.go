@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Limits bounds what one marketplace, or one vendor of it, can store, so that no tenant takes the memory or the disk of the
@@ -124,7 +125,7 @@ func add(a, b market.Usage) market.Usage {
 
 // reserveProducts is reserve for products, of which some may exist already and only be replaced. It looks them up only when
 // all of them together would be too many.
-func (t Tenant) reserveProducts(products []market.Product) (release func(), err error) {
+func (t Tenant) reserveProducts(products []model.Product) (release func(), err error) {
 	release, err = t.reserve("", market.Usage{Products: len(products)})
 	if !errors.Is(err, ErrTooMany) {
 		return release, err

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // OperatorMarketplace is the number of the first marketplace, with which the cluster was created. Holders of its management keys
@@ -35,24 +35,24 @@ func (o Operator) tenant(ordinal uint16) Tenant {
 }
 
 // Marketplaces lists the marketplaces, newest first.
-func (o Operator) Marketplaces(context.Context) ([]market.Marketplace, error) {
+func (o Operator) Marketplaces(context.Context) ([]model.Marketplace, error) {
 	all, err := read(o.own, o.own.store.Groups.Meta(), shard.Queries.Marketplaces)
-	slices.SortFunc(all, func(a, b market.Marketplace) int { return cmp.Compare(b.Ordinal, a.Ordinal) })
+	slices.SortFunc(all, func(a, b model.Marketplace) int { return cmp.Compare(b.Ordinal, a.Ordinal) })
 	return all, err
 }
 
 // Marketplace returns one marketplace, or ErrNotFound.
-func (o Operator) Marketplace(ctx context.Context, id ids.UUID) (market.Marketplace, error) {
+func (o Operator) Marketplace(ctx context.Context, id ids.UUID) (model.Marketplace, error) {
 	all, err := o.Marketplaces(ctx)
 	if err != nil {
-		return market.Marketplace{}, err
+		return model.Marketplace{}, err
 	}
 	for i := range all {
 		if all[i].ID == id {
 			return all[i], nil
 		}
 	}
-	return market.Marketplace{}, ErrNotFound
+	return model.Marketplace{}, ErrNotFound
 }
 
 // claim names who creates the marketplace with the next number.
@@ -73,7 +73,7 @@ const (
 //
 // The number is claimed by compare-and-set first, because the command that writes settings does not check whether a number is
 // free. When a creation ends halfway, the next one uses its number.
-func (o Operator) CreateMarketplace(ctx context.Context, m market.Marketplace) (market.Marketplace, error) {
+func (o Operator) CreateMarketplace(ctx context.Context, m model.Marketplace) (model.Marketplace, error) {
 	m.ID = o.own.mint(ctx, 0)
 	if known, err := o.Marketplace(ctx, m.ID); err == nil {
 		markRepeated(ctx) // The request has the idempotency key of an earlier one.
@@ -114,7 +114,7 @@ func numberingIn(b shard.Queries) (x numbering) {
 }
 
 // claim reserves the next number for a marketplace and sets its Ordinal.
-func (o Operator) claim(ctx context.Context, m *market.Marketplace) error {
+func (o Operator) claim(ctx context.Context, m *model.Marketplace) error {
 	return o.own.retry(ctx, func() ([]command.Record, error) {
 		x, err := read(o.own, o.own.store.Groups.Meta(), numberingIn)
 		if err != nil {
@@ -135,7 +135,7 @@ func (o Operator) claim(ctx context.Context, m *market.Marketplace) error {
 }
 
 // ChangeMarketplace rewrites the settings of a marketplace, or returns ErrNotFound.
-func (o Operator) ChangeMarketplace(ctx context.Context, id ids.UUID, change func(*market.Marketplace) error) (market.Marketplace, error) {
+func (o Operator) ChangeMarketplace(ctx context.Context, id ids.UUID, change func(*model.Marketplace) error) (model.Marketplace, error) {
 	m, err := o.Marketplace(ctx, id)
 	if err != nil {
 		return m, err

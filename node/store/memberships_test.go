@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // audience is an environment with campaigns in all groups, whose users join and leave dynamic segments.
@@ -309,10 +309,10 @@ func TestParametersOfSegments(t *testing.T) {
 	w := newAudience(t)
 	meta := w.Store.Groups.Meta()
 	propose(t, w.Environment, command.AppendPutCategories(nil, w.Now().UnixMilli(), &command.PutCategories{
-		Marketplace: managetest.Main, Categories: []market.Category{{ID: "all"}, {ID: "shoes", ParentID: "all"}, {ID: "boots", ParentID: "shoes"}},
+		Marketplace: managetest.Main, Categories: []model.Category{{ID: "all"}, {ID: "shoes", ParentID: "all"}, {ID: "boots", ParentID: "shoes"}},
 	}), meta)
 	propose(t, w.Environment, command.AppendPutProducts(nil, w.Now().UnixMilli(), &command.PutProducts{
-		Marketplace: managetest.Main, Products: []market.Product{{ID: "p1", Vendors: []string{"v1"}, Categories: []string{"boots"}, Active: true}},
+		Marketplace: managetest.Main, Products: []model.Product{{ID: "p1", Vendors: []string{"v1"}, Categories: []string{"boots"}, Active: true}},
 	}), meta)
 	for entity, id := range map[string]string{"product": "p1", "vendor": "v1", "category": "shoes"} {
 		for _, action := range []string{"clicks", "purchases"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/attribution"
 	"github.com/gavel-ads/gavel/shard/attribution/models"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -125,7 +125,7 @@ type ModelRun struct {
 	tenant   Tenant
 	query    ModelQuery
 	span     cells
-	journeys map[market.Attribution]models.Journeys
+	journeys map[model.Attribution]models.Journeys
 	groups   []ids.Group
 
 	first, last uint32 // The UTC days on which purchases of the run may have been committed.
@@ -157,7 +157,7 @@ func (t Tenant) NewModelRun(q ModelQuery) (*ModelRun, error) {
 	first := uint32(timeOf(span.from).Unix() / daySeconds) // Days fit 32 bits.
 	r := &ModelRun{
 		tenant: t, query: q, span: span, groups: t.store.dataGroups(), rows: map[rowKey]*ModelRow{}, through: through,
-		journeys: map[market.Attribution]models.Journeys{},
+		journeys: map[model.Attribution]models.Journeys{},
 		first:    first - min(first, 1), last: uint32(max(through, 0) / dayMillis), // A purchase may be dated half a minute after its report.
 	}
 	r.day = r.first
@@ -208,7 +208,7 @@ func (r *ModelRun) advance() {
 }
 
 // journeysOf returns the models under some rules.
-func (r *ModelRun) journeysOf(name market.Attribution) *models.Journeys {
+func (r *ModelRun) journeysOf(name model.Attribution) *models.Journeys {
 	j, known := r.journeys[name]
 	if !known {
 		j = models.NewJourneys(attribution.RulesOf(name), r.query.Window)

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -94,8 +94,8 @@ func (j *journeys) step() {
 		j.link(1+j.random.Uint64N(4), 5+j.random.Uint64N(2))
 		j.link(5+j.random.Uint64N(2), 1+j.random.Uint64N(4))
 	case 15:
-		_, err := j.Store.Tenant(managetest.Main).ChangeSettings(j.t.Context(), func(m *market.Marketplace) error {
-			m.Attribution = market.Attribution(j.random.IntN(market.Attributions))
+		_, err := j.Store.Tenant(managetest.Main).ChangeSettings(j.t.Context(), func(m *model.Marketplace) error {
+			m.Attribution = model.Attribution(j.random.IntN(model.Attributions))
 			return nil
 		})
 		if err != nil {
@@ -165,7 +165,7 @@ func TestTheStandardModelIsWhatWasCredited(t *testing.T) {
 	t.Attr("seed", strconv.FormatUint(seed, 10))
 	divided, erasedRuns, leftOut := int64(0), 0, int64(0)
 	for n := range runs {
-		j := &journeys{shopping: newShoppingOf(t, market.Listing, market.Banner, market.Listing, market.SponsoredBrand), random: rand.New(rand.NewPCG(seed, uint64(n)))}
+		j := &journeys{shopping: newShoppingOf(t, model.Listing, model.Banner, model.Listing, model.SponsoredBrand), random: rand.New(rand.NewPCG(seed, uint64(n)))}
 		start := j.Now()
 		for range 150 {
 			if j.step(); j.Now().Sub(start) > 25*24*time.Hour {

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // A notification is stored by the command that makes the change, so that neither exists without the other, whenever a
@@ -21,8 +21,8 @@ import (
 // Noticed is what a notification is about, as it is with the change.
 type Noticed struct {
 	Marketplace ids.UUID
-	Campaign    *market.Campaign // Only its ID when the change is one of bids.
-	Bids        []ids.UUID       // The bids that were changed; nil when the campaign itself was.
+	Campaign    *model.Campaign // Only its ID when the change is one of bids.
+	Bids        []ids.UUID      // The bids that were changed; nil when the campaign itself was.
 }
 
 type noticeKey struct{}
@@ -102,10 +102,10 @@ func (t Tenant) aboutPatch(ctx context.Context, p *command.PatchCampaign) (Notic
 
 // aboutBids tells what a notice of changed bids is about.
 func aboutBids(campaign ids.UUID, bids ...ids.UUID) func() (Noticed, error) {
-	return func() (Noticed, error) { return Noticed{Campaign: &market.Campaign{ID: campaign}, Bids: bids}, nil }
+	return func() (Noticed, error) { return Noticed{Campaign: &model.Campaign{ID: campaign}, Bids: bids}, nil }
 }
 
-func idsOf(bids []market.Bid) []ids.UUID {
+func idsOf(bids []model.Bid) []ids.UUID {
 	all := make([]ids.UUID, len(bids))
 	for i := range bids {
 		all[i] = bids[i].ID

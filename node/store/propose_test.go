@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -49,20 +49,20 @@ func TestWhatIsDeliveredAgainBringsNothingBack(t *testing.T) {
 	late := &lingering{groups: w.Store.Groups}
 	slow := (&store.Store{Groups: late, Now: w.Now, View: w.Store.View}).Tenant(managetest.Main)
 	fast := w.Store.Tenant(managetest.Main)
-	c, bids := campaign("v1", "made"), []market.Bid{{Target: "p", Amount: 5, Active: true}}
+	c, bids := campaign("v1", "made"), []model.Bid{{Target: "p", Amount: 5, Active: true}}
 	if err := fast.CreateCampaign(t.Context(), c, bids); err != nil {
 		t.Fatal(err)
 	}
 	change := func(by store.Tenant, name string, price money.Micros, users ...uint64) {
 		t.Helper()
-		_, settings := by.ChangeSettings(t.Context(), func(m *market.Marketplace) error { m.Name = name; return nil })
+		_, settings := by.ChangeSettings(t.Context(), func(m *model.Marketplace) error { m.Name = name; return nil })
 		_, segment := by.UpdateSegmentUsers(t.Context(), "s", command.SegmentReplace, users)
 		err := errors.Join(
 			settings, segment, by.PatchBid(t.Context(), &command.PatchBid{Campaign: c.ID, Bid: bids[0].ID, Amount: &price}),
 			by.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Name: &name}),
-			by.PutVendors(t.Context(), []market.Vendor{{ID: "v1", Name: name}}),
-			by.PutCategories(t.Context(), []market.Category{{ID: "c", Name: name}}),
-			by.PutProducts(t.Context(), []market.Product{{ID: "p", Name: name, Active: true}}),
+			by.PutVendors(t.Context(), []model.Vendor{{ID: "v1", Name: name}}),
+			by.PutCategories(t.Context(), []model.Category{{ID: "c", Name: name}}),
+			by.PutProducts(t.Context(), []model.Product{{ID: "p", Name: name, Active: true}}),
 		)
 		if err != nil {
 			t.Fatal(err)

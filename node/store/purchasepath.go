@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/attribution"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Bounds of what is read about one purchase.
@@ -23,7 +23,7 @@ type PurchasePath struct {
 	// HourMillis is the hour in which the purchase occurred; the exact time is kept only until it is credited.
 	HourMillis int64
 	Open       bool // It is not credited yet, or not in all groups.
-	Rules      market.Attribution
+	Rules      model.Attribution
 	Credits    []PathCredit // In the order of the items; an item without one was credited to nobody.
 	// UserKnown is false when the caller did not say who bought, and neither an open purchase does nor a credit of a level below
 	// command.LevelUsers. A purchase that is credited names its user for ModelRun, and not for who looks at one. Then there are no

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // pathOf writes a path in short: its state, each touch with the campaign's number and whether it was considered, and for each credit the
@@ -46,7 +46,7 @@ func TestThePathOfAPurchase(t *testing.T) {
 		if got := w.pathOf(&p); got != want {
 			t.Errorf("%s:\n%s, want\n%s", why, got, want)
 		}
-		if at := time.UnixMilli(p.HourMillis); p.Rules != market.AttributionStandard || w.Now().Sub(at) > 2*time.Hour || at.After(w.Now()) {
+		if at := time.UnixMilli(p.HourMillis); p.Rules != model.AttributionStandard || w.Now().Sub(at) > 2*time.Hour || at.After(w.Now()) {
 			t.Errorf("%s: rules %v, at %s", why, p.Rules, at)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -34,10 +34,10 @@ func TestEveryReportIsTheJournal(t *testing.T) {
 	w := managetest.New(t)
 	tenant, groups := w.Store.Tenant(managetest.Main), w.Store.Groups
 	random := rand.New(rand.NewPCG(3, 3))
-	var campaigns []*market.Campaign
-	var stock []market.Product
+	var campaigns []*model.Campaign
+	var stock []model.Product
 	for i := range products {
-		stock = append(stock, market.Product{ID: fmt.Sprint("p", i), Name: "n", Vendors: []string{"v0"}})
+		stock = append(stock, model.Product{ID: fmt.Sprint("p", i), Name: "n", Vendors: []string{"v0"}})
 	}
 	if err := tenant.PutProducts(t.Context(), stock); err != nil {
 		t.Fatal(err)
@@ -45,9 +45,9 @@ func TestEveryReportIsTheJournal(t *testing.T) {
 	for i := range 2 * vendors {
 		c := campaign(fmt.Sprintf("v%d", i%vendors), "c")
 		c.Budget = 40_000
-		var bids []market.Bid
+		var bids []model.Bid
 		for p := range products {
-			bids = append(bids, market.Bid{Target: fmt.Sprint("p", p), Amount: 1_000, Active: true})
+			bids = append(bids, model.Bid{Target: fmt.Sprint("p", p), Amount: 1_000, Active: true})
 		}
 		if err := tenant.CreateCampaign(t.Context(), c, bids); err != nil {
 			t.Fatal(err)
@@ -66,12 +66,12 @@ func TestEveryReportIsTheJournal(t *testing.T) {
 		c := campaigns[random.IntN(len(campaigns))]
 		ordinal, bid := ordinalsOf(t, groups, c)
 		r := command.EventRecord{
-			Key: [16]byte{1, byte(n), byte(n >> 8)}, ChargeKey: [16]byte{2, byte(random.IntN(200)), byte(random.IntN(3))}, Kind: event.Click, Charge: market.CPC,
+			Key: [16]byte{1, byte(n), byte(n >> 8)}, ChargeKey: [16]byte{2, byte(random.IntN(200)), byte(random.IntN(3))}, Kind: event.Click, Charge: model.CPC,
 			OccurredMillis: w.Now().UnixMilli() - int64(random.IntN(50))*3_600_000, Campaign: ordinal, Bid: bid + uint32(random.IntN(products)),
 			Price: money.Micros(1 + random.IntN(900)),
 		}
 		if random.IntN(2) == 0 {
-			r.Kind, r.Charge = event.Impression, market.CPM
+			r.Kind, r.Charge = event.Impression, model.CPM
 		}
 		r.Bucket, r.Cell = event.BucketOf(w.Now().UnixMilli()), uint32(r.OccurredMillis/3_600_000*4)
 		events := command.AppendEvents(nil, w.Now().UnixMilli(), &command.Events{Marketplace: managetest.Main, Records: []command.EventRecord{r}})
@@ -147,7 +147,7 @@ func TestEveryReportIsTheJournal(t *testing.T) {
 }
 
 // ordinalsOf returns the ordinals of a campaign and of its first bid.
-func ordinalsOf(t *testing.T, groups store.Groups, c *market.Campaign) (campaign, bid uint32) {
+func ordinalsOf(t *testing.T, groups store.Groups, c *model.Campaign) (campaign, bid uint32) {
 	t.Helper()
 	if err := groups.Read(c.Group, func(r shard.Reader) error {
 		q := shard.Queries{R: r}

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -36,7 +36,7 @@ func newSpender(t *testing.T, hours int) (w *managetest.Environment, id ids.UUID
 		n := [2]byte{byte(i >> 8), byte(i)}
 		all[i] = command.EventRecord{
 			Key: [16]byte{1, n[0], n[1]}, Kind: event.Click, OccurredMillis: now, Bucket: event.BucketOf(now), Cell: localHour(w.Now()) - uint32(4*i),
-			Campaign: created.Ordinal, Price: pricePerHour, Charge: market.CPC, ChargeKey: [16]byte{2, n[0], n[1]},
+			Campaign: created.Ordinal, Price: pricePerHour, Charge: model.CPC, ChargeKey: [16]byte{2, n[0], n[1]},
 		}
 	}
 	propose(t, w, command.AppendEvents(nil, now, &command.Events{Marketplace: managetest.Main, Records: all}), c.Group)

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Segment is the definition of a set of users. The users themselves are stored in the engine's segments (dynamicsegments.go).
@@ -100,7 +100,7 @@ func (t Tenant) SegmentSize(_ context.Context, externalID string) (int, error) {
 func (t Tenant) UpdateSegmentUsers(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error) {
 	upload := t.mint(ctx, 0)
 	pieces := uint32(0)
-	for some := range slices.Chunk(users, market.SegmentChunkMax) {
+	for some := range slices.Chunk(users, model.SegmentChunkMax) {
 		x := command.StageSegment{Marketplace: t.marketplace, Segment: externalID, Upload: upload, Piece: pieces, Users: some}
 		// Staging is no change that anybody sees, so the command carries no audit entry: the commit does.
 		meta := t.store.Groups.Meta()
@@ -166,8 +166,8 @@ func (t Tenant) DeleteSegment(ctx context.Context, externalID string) error {
 func (t Tenant) segmentInUse(id string) (bool, error) {
 	names := func(c *CampaignState) bool {
 		s := &c.Segments
-		return c.Status != market.Terminated && (slices.Contains(s.Include, id) || slices.Contains(s.Exclude, id) ||
-			slices.ContainsFunc(s.Multipliers, func(m market.SegmentMultiplier) bool { return m.Segment == id }))
+		return c.Status != model.Terminated && (slices.Contains(s.Include, id) || slices.Contains(s.Exclude, id) ||
+			slices.ContainsFunc(s.Multipliers, func(m model.SegmentMultiplier) bool { return m.Segment == id }))
 	}
 	for _, g := range t.store.Groups.Groups() {
 		used, err := read(t, g, func(b shard.Queries) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -70,7 +70,7 @@ func (t Tenant) ServedAd(n *ServedAdName, user uint64) (ServedAd, error) {
 			return out, false
 		}
 		out = ServedAd{CampaignID: campaign.ID, UserKnown: user != 0}
-		out.Open = campaign.Status != market.Terminated && n.Charge.Hour >= event.ChargeHorizon(n.Charge.Kind, b.Clock())
+		out.Open = campaign.Status != model.Terminated && n.Charge.Hour >= event.ChargeHorizon(n.Charge.Kind, b.Clock())
 		out.addDecision(b, &n.Charge)
 		if user != 0 {
 			out.addInteractions(b, t.marketplace, n, user)

@@ -8,17 +8,17 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // StoredSettings returns the settings as they were last written. Settings returns them as auctions of this node see them, which is
 // a little later.
-func (t Tenant) StoredSettings(context.Context) (market.Marketplace, error) {
+func (t Tenant) StoredSettings(context.Context) (model.Marketplace, error) {
 	return t.settingsIn(t.store.Groups.Meta())
 }
 
-func (t Tenant) settingsIn(g ids.Group) (market.Marketplace, error) {
-	return readOne(t, g, func(b shard.Queries) (market.Marketplace, bool) { return b.Marketplace(t.marketplace) })
+func (t Tenant) settingsIn(g ids.Group) (model.Marketplace, error) {
+	return readOne(t, g, func(b shard.Queries) (model.Marketplace, bool) { return b.Marketplace(t.marketplace) })
 }
 
 // ChangeSettings rewrites the settings by change. The meta group gets them first, because auctions read them there; then every data
@@ -27,8 +27,8 @@ func (t Tenant) settingsIn(g ids.Group) (market.Marketplace, error) {
 //
 // Settings are written whole, over the version that was read. When another writer, on whatever node, changed them in between,
 // change is called again, at most maxAttempts times, and then the result is ErrChanged.
-func (t Tenant) ChangeSettings(ctx context.Context, change func(*market.Marketplace) error) (market.Marketplace, error) {
-	var before market.Marketplace
+func (t Tenant) ChangeSettings(ctx context.Context, change func(*model.Marketplace) error) (model.Marketplace, error) {
+	var before model.Marketplace
 	err := retryOnConflict(func() (err error) {
 		if before, err = t.StoredSettings(ctx); err != nil {
 			return err
@@ -47,7 +47,7 @@ func (t Tenant) ChangeSettings(ctx context.Context, change func(*market.Marketpl
 }
 
 // replaceSettings writes settings to the meta group over the version that was read.
-func (t Tenant) replaceSettings(ctx context.Context, before, after *market.Marketplace) error {
+func (t Tenant) replaceSettings(ctx context.Context, before, after *model.Marketplace) error {
 	g := t.store.Groups.Meta()
 	merges, err := t.supportsMerge(g)
 	if err != nil {
@@ -63,7 +63,7 @@ func (t Tenant) replaceSettings(ctx context.Context, before, after *market.Marke
 
 // PropagateSettings brings every other group to what the meta group has: after a change, and at every start. It returns only when
 // the meta group had the same settings before and after, so when two run at once, the one that writes last has the latest settings.
-func (t Tenant) PropagateSettings(ctx context.Context) (market.Marketplace, error) {
+func (t Tenant) PropagateSettings(ctx context.Context) (model.Marketplace, error) {
 	for {
 		m, err := t.StoredSettings(ctx)
 		if err != nil {
@@ -87,7 +87,7 @@ func (t Tenant) PropagateSettings(ctx context.Context) (market.Marketplace, erro
 	}
 }
 
-func (t Tenant) putSettings(ctx context.Context, g ids.Group, m *market.Marketplace) error {
+func (t Tenant) putSettings(ctx context.Context, g ids.Group, m *model.Marketplace) error {
 	_, err := t.propose(ctx, g, command.AppendPutMarketplace(nil, t.now(), m))
 	return err
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // settingsOf returns the marketplace's settings in each group.
-func settingsOf(t *testing.T, w *managetest.Environment) map[ids.Group]market.Marketplace {
+func settingsOf(t *testing.T, w *managetest.Environment) map[ids.Group]model.Marketplace {
 	t.Helper()
-	all := map[ids.Group]market.Marketplace{}
+	all := map[ids.Group]model.Marketplace{}
 	for _, g := range w.Store.Groups.Groups() {
 		err := w.Store.Groups.Read(g, func(r shard.Reader) error {
 			all[g], _ = shard.Queries{R: r}.Marketplace(managetest.Main)
@@ -32,7 +32,7 @@ func settingsOf(t *testing.T, w *managetest.Environment) map[ids.Group]market.Ma
 
 func TestSettingsReachEveryGroup(t *testing.T) {
 	w := managetest.New(t)
-	want, err := w.Store.Tenant(managetest.Main).ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+	want, err := w.Store.Tenant(managetest.Main).ChangeSettings(t.Context(), func(m *model.Marketplace) error {
 		m.PostPaid = true
 		return nil
 	})
@@ -75,7 +75,7 @@ func TestSettingsThatFailHalfwayAreCompleted(t *testing.T) {
 	f := &failing{w.Store.Groups, 2, true}
 	tenant := (&store.Store{Groups: f, Now: w.Now, View: w.Store.View}).Tenant(managetest.Main)
 	change := func() error {
-		_, err := tenant.ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+		_, err := tenant.ChangeSettings(t.Context(), func(m *model.Marketplace) error {
 			m.PostPaid = true
 			return nil
 		})
@@ -104,7 +104,7 @@ func TestSettingsOfTwoNodesEndAlike(t *testing.T) {
 	for round := range 20 {
 		if err := errors.Join(together(4, func(i int) error {
 			node := &store.Store{Groups: w.Store.Groups, Now: w.Now, View: w.Store.View}
-			_, err := node.Tenant(managetest.Main).ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+			_, err := node.Tenant(managetest.Main).ChangeSettings(t.Context(), func(m *model.Marketplace) error {
 				m.Name = fmt.Sprintf("%d of round %d", i, round)
 				return nil
 			})
@@ -125,13 +125,13 @@ func TestSettingsOfTwoNodesEndAlike(t *testing.T) {
 func TestARefusedChangeOfSettingsChangesNothing(t *testing.T) {
 	w := managetest.New(t)
 	tenant := w.Store.Tenant(managetest.Main)
-	nothing := func(*market.Marketplace) error { return nil }
+	nothing := func(*model.Marketplace) error { return nil }
 	if _, err := tenant.ChangeSettings(t.Context(), nothing); err != nil { // It propagates the settings, like the start of a node.
 		t.Fatal(err)
 	}
 	before := settingsOf(t, w)
 	refused := errors.New("refused")
-	_, err := tenant.ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+	_, err := tenant.ChangeSettings(t.Context(), func(m *model.Marketplace) error {
 		m.PostPaid = true
 		return refused
 	})
@@ -169,13 +169,13 @@ func TestPropagationUndoesNoChange(t *testing.T) {
 		w := managetest.New(t)
 		other := w.Store.Tenant(managetest.Main)
 		h := &hastyReader{groups: w.Store.Groups, after: after, change: func() {
-			_, err := other.ChangeSettings(t.Context(), func(m *market.Marketplace) error { m.VendorMax = 7; return nil })
+			_, err := other.ChangeSettings(t.Context(), func(m *model.Marketplace) error { m.VendorMax = 7; return nil })
 			if err != nil {
 				t.Error(err)
 			}
 		}}
 		tenant := (&store.Store{Groups: h, Now: w.Now, View: w.Store.View}).Tenant(managetest.Main)
-		if _, err := tenant.ChangeSettings(t.Context(), func(m *market.Marketplace) error { m.PostPaid = true; return nil }); err != nil {
+		if _, err := tenant.ChangeSettings(t.Context(), func(m *model.Marketplace) error { m.PostPaid = true; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if h.after > 0 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // shopCampaignsMax is how many shop campaigns a vendor can create, one after the other. BOUND: each creation reads the earlier ones.
@@ -20,7 +20,7 @@ const shopCampaignsMax = 10_000
 // The id of a vendor's nth shop campaign follows from the vendor and n. Of requests that find the same n at the same moment, on
 // whatever nodes, the state machine carries out the first and takes the others for its repeats. The stored bids show which request
 // was the first.
-func (t Tenant) CreateShopCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid, over func(*CampaignState) bool) error {
+func (t Tenant) CreateShopCampaign(ctx context.Context, c *model.Campaign, bids []model.Bid, over func(*CampaignState) bool) error {
 	id, err := t.nextShop(c.VendorID, over)
 	if err != nil {
 		return err

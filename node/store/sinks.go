@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Sinks follow the journal and the credited items of one group on this node's replica, in steps as exports do. Where a sink
@@ -110,7 +110,7 @@ func (s *Store) SinkLines(g ids.Group, from uint64, limit int) (step SinkStep, e
 		if from > step.Last {
 			return
 		}
-		names := namesOf{b: b, campaigns: map[uint32]*market.Campaign{}, bids: map[[2]uint32]ids.UUID{}}
+		names := namesOf{b: b, campaigns: map[uint32]*model.Campaign{}, bids: map[[2]uint32]ids.UUID{}}
 		b.Journal(from, func(l *ledger.Line) bool {
 			if step.Next == from {
 				step.First = l.Millis
@@ -144,7 +144,7 @@ func (s *Store) marketplaceID(known map[uint16]ids.UUID, ordinal uint16) (ids.UU
 	if id, found := known[ordinal]; found {
 		return id, nil
 	}
-	var m market.Marketplace
+	var m model.Marketplace
 	var found bool
 	err := s.readGroup(s.Groups.Meta(), func(b shard.Queries) { m, found = b.Marketplace(ordinal) })
 	if err == nil && !found {

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
@@ -87,8 +88,8 @@ type Page struct {
 // CampaignFilter selects campaigns. Zero members select all. Offset and Limit count campaigns.
 type CampaignFilter struct {
 	VendorID string
-	Status   *market.Status
-	Format   *market.AdFormat
+	Status   *model.Status
+	Format   *model.AdFormat
 	Active   *bool
 	Offset   int
 	Limit    int
@@ -127,11 +128,11 @@ type Key struct {
 }
 
 // Settings returns the marketplace as this node's auctions see it now. StoredSettings returns what was last written.
-func (t Tenant) Settings() market.Marketplace {
+func (t Tenant) Settings() model.Marketplace {
 	if m := t.store.View().Marketplace(t.marketplace); m != nil {
 		return *m
 	}
-	return market.Marketplace{}
+	return model.Marketplace{}
 }
 
 // Location is the marketplace's time zone.

@@ -13,16 +13,16 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
 // The environments of these tests have four data groups and a meta group. Vendors v1, v2, ... lie in different ones.
 
-func campaign(vendor, name string) *market.Campaign {
-	return &market.Campaign{
-		VendorID: vendor, Name: name, Type: "manual", Charge: market.CPC, Active: true, Status: market.Approved,
+func campaign(vendor, name string) *model.Campaign {
+	return &model.Campaign{
+		VendorID: vendor, Name: name, Type: "manual", Charge: model.CPC, Active: true, Status: model.Approved,
 		Budget: 10 * money.PerMajor,
 	}
 }
@@ -83,7 +83,7 @@ func TestAnExternalIDIsTakenInAllGroups(t *testing.T) {
 func TestACampaignOfAnotherMarketplaceIsNotThere(t *testing.T) {
 	w := managetest.New(t)
 	c := campaign("v1", "c")
-	bids := []market.Bid{{Target: "p", Amount: 5, Active: true}}
+	bids := []model.Bid{{Target: "p", Amount: 5, Active: true}}
 	if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), c, bids); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestACampaignOfAnotherMarketplaceIsNotThere(t *testing.T) {
 	for what, err := range map[string]error{
 		"read": byID, "bids": bidsOf, "bid": bid, "report": report,
 		"patch": other.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Name: new("stolen")}),
-		"add":   other.AddBids(t.Context(), c.ID, []market.Bid{{Target: "p", Amount: 5}}),
+		"add":   other.AddBids(t.Context(), c.ID, []model.Bid{{Target: "p", Amount: 5}}),
 	} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: %v, want ErrNotFound", what, err)
@@ -105,9 +105,9 @@ func TestACampaignOfAnotherMarketplaceIsNotThere(t *testing.T) {
 
 func TestPagesOfNamedIDs(t *testing.T) {
 	tenant := managetest.New(t).Store.Tenant(managetest.Main)
-	var all []market.Product
+	var all []model.Product
 	for i := range 5 {
-		all = append(all, market.Product{ID: fmt.Sprintf("p%d", i), Name: "n", Vendors: []string{fmt.Sprintf("v%d", i%2)}, Active: true})
+		all = append(all, model.Product{ID: fmt.Sprintf("p%d", i), Name: "n", Vendors: []string{fmt.Sprintf("v%d", i%2)}, Active: true})
 	}
 	if err := tenant.PutProducts(t.Context(), all); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package store
 import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/attribution"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // TouchDaysDefault is for how many UTC days, the current one included, a marketplace keeps touches that has set nothing.
@@ -14,7 +14,7 @@ const TouchDaysDefault = attribution.WindowDaysMax
 const touchDaysSpare = 2
 
 // TouchDays returns for how many UTC days, the current one included, a marketplace keeps touches.
-func TouchDays(m *market.Marketplace) int {
+func TouchDays(m *model.Marketplace) int {
 	if m.TouchDays == 0 {
 		return TouchDaysDefault
 	}
@@ -22,7 +22,7 @@ func TouchDays(m *market.Marketplace) int {
 }
 
 // LeastTouchDays returns for how many days touches have to be kept, so that the longest window of some rules is not cut.
-func LeastTouchDays(name market.Attribution) int {
+func LeastTouchDays(name model.Attribution) int {
 	rules := attribution.RulesOf(name)
 	return rules.LongestDays() + touchDaysSpare
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // PutVendors adds or replaces vendors, all or nothing. A vendor's account and default wallet follow from its id, so
 // nothing else has to be written, unless the vendor was deleted: then its campaigns may be switched on again.
-func (t Tenant) PutVendors(ctx context.Context, v []market.Vendor) error {
+func (t Tenant) PutVendors(ctx context.Context, v []model.Vendor) error {
 	records := make([]command.Record, len(v))
 	names := make([]string, len(v))
 	for i := range v {

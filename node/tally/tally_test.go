@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
@@ -77,12 +78,12 @@ func (g *oneGroup) counted(t *testing.T, n byte) (cells []shard.CellAuctions) {
 	return g.r.Queries().CampaignAuctions(campaignOf(n).ID, 0, math.MaxUint32)
 }
 
-func campaignOf(n byte) *market.Campaign {
+func campaignOf(n byte) *model.Campaign {
 	id := ids.UUID{0: 'c', 1: n}
 	id[15] = byte(ids.ShardOf(ids.AccountOf(tenant, "v")))
-	return &market.Campaign{
+	return &model.Campaign{
 		ID: id, Ordinal: uint32(n), Group: 1, Marketplace: tenant, VendorID: "v", Name: fmt.Sprint(n), Active: true,
-		Status: market.Approved, Charge: market.CPC,
+		Status: model.Approved, Charge: model.CPC,
 	}
 }
 
@@ -254,7 +255,7 @@ func TestReportsAreRare(t *testing.T) {
 func TestWeightFollowsTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, m := newGroup(t, command.LevelNewest)
-		m.PutMarketplace(&market.Marketplace{Ordinal: tenant, CurrencyCode: "USD"})
+		m.PutMarketplace(&model.Marketplace{Ordinal: tenant, CurrencyCode: "USD"})
 		m.Publish()
 		if w := m.View().LossWeight(); w != 0 {
 			t.Errorf("weight %d before the start", w)
@@ -266,7 +267,7 @@ func TestWeightFollowsTheLoad(t *testing.T) {
 		}{{0, 1}, {auctionsPerSecond, 1}, {auctionsPerSecond + 1, 2}, {100 * auctionsPerSecond, 100}, {7, 1}} {
 			time.Sleep(time.Second)
 			synctest.Wait()
-			m.View().CountAuctions(tenant, market.Listing, 0, step.auctions)
+			m.View().CountAuctions(tenant, model.Listing, 0, step.auctions)
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if w := m.View().LossWeight(); w != step.want || x.Stats().Weight != w {

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // allocations counts the allocations of parse over bodies of all kinds, after the slices have grown to the largest.
@@ -64,7 +64,7 @@ func TestAppendResultsAllocatesNothing(t *testing.T) {
 }
 
 func TestCheckMarketplaceAllocatesNothing(t *testing.T) {
-	m := market.Marketplace{H3: true, ExternalDemand: market.ExternalDemand{
+	m := model.Marketplace{H3: true, ExternalDemand: model.ExternalDemand{
 		OwnValue: "gavel", Sources: []string{"a", "source-of-32-characters-012345678"},
 	}}
 	req := auction.Request{Body: []byte(`{"auctions":[{"type":"listings","slots":1,"category":"c","geoTargeting":"8928308280fffff",` +

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // TestGoldenShowsEveryCode compares the codes in the golden files with the codes that the interface lists for the bodies
@@ -53,7 +53,7 @@ func TestGoldenShowsEveryCode(t *testing.T) {
 }
 
 func TestCheckMarketplace(t *testing.T) {
-	f := func(m market.Marketplace, auctions string, want apierr.Code, message string) {
+	f := func(m model.Marketplace, auctions string, want apierr.Code, message string) {
 		t.Helper()
 		req := auction.Request{Body: []byte(`{"auctions":[{"type":"listings","slots":1,"category":"c"},` + auctions + `]}`)}
 		var fault Fault
@@ -72,20 +72,20 @@ func TestCheckMarketplace(t *testing.T) {
 	at := func(location string) string {
 		return `{"type":"listings","slots":1,"category":"c","geoTargeting":` + location + `}`
 	}
-	open := market.Marketplace{ExternalDemand: market.ExternalDemand{OwnValue: "gavel"}}
+	open := model.Marketplace{ExternalDemand: model.ExternalDemand{OwnValue: "gavel"}}
 	f(open, demand("any"), apierr.OK, "")
 	f(open, demand("gavel"), apierr.InvalidDemandSource,
 		`auctions[1].demandSources[1].source must be a source that the marketplace allows (got gavel)`)
-	listed := market.Marketplace{ExternalDemand: market.ExternalDemand{OwnValue: "gavel", Sources: []string{"good", "better"}}}
+	listed := model.Marketplace{ExternalDemand: model.ExternalDemand{OwnValue: "gavel", Sources: []string{"good", "better"}}}
 	f(listed, demand("better"), apierr.OK, "")
 	f(listed, demand("other"), apierr.InvalidDemandSource,
 		`auctions[1].demandSources[1].source must be a source that the marketplace allows (got other)`)
-	closed := market.Marketplace{H3: true, ExternalDemand: market.ExternalDemand{Disabled: true}}
+	closed := model.Marketplace{H3: true, ExternalDemand: model.ExternalDemand{Disabled: true}}
 	const unauthorized = `auctions[1].demandSources is not allowed: the marketplace takes no external demand`
 	f(closed, demand("any"), apierr.UnauthorizedExternalDemand, unauthorized)
 	f(closed, `{"type":"banners","slots":1,"slotId":"s"}`, apierr.OK, "")
 
-	cells := market.Marketplace{H3: true}
+	cells := model.Marketplace{H3: true}
 	f(cells, at(`{"locations":["8928308280fffff","891F1D48177FFFF"]}`), apierr.OK, "")
 	f(cells, at(`"Berlin"`), apierr.InvalidLocationCell, `auctions[1].geoTargeting must be an H3 cell (got BERLIN)`)
 	f(cells, at(`{"locations":["8928308280fffff","8928308280ffffe"]}`), apierr.InvalidLocationCell,

@@ -6,14 +6,14 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/h3"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // CheckMarketplace checks the rules on auctions that depend on the marketplace: in H3 mode every location must be an H3
 // cell, and the marketplace must accept external demand from each source that the request names. It returns OK, or the
 // code of the first violation and fills f. These rules come after all rules of the parser, and among themselves in the
 // interface's order: by auction, then by row of the table. REQUIRES: the parser returned OK.
-func CheckMarketplace(req *auction.Request, m *market.Marketplace, f *Fault) apierr.Code {
+func CheckMarketplace(req *auction.Request, m *model.Marketplace, f *Fault) apierr.Code {
 	for i := range req.Auctions {
 		a := &req.Auctions[i]
 		if m.H3 && len(a.Locations) > 0 {
@@ -47,7 +47,7 @@ func checkCells(req *auction.Request, i int, f *Fault) apierr.Code {
 
 // checkDemand checks that the marketplace accepts external demand, and that each source is allowed and is not named like
 // the marketplace's own demand.
-func checkDemand(req *auction.Request, i int, policy *market.ExternalDemand, f *Fault) apierr.Code {
+func checkDemand(req *auction.Request, i int, policy *model.ExternalDemand, f *Fault) apierr.Code {
 	*f = Fault{byte: -1, path: "auctions[#].demandSources", at: [4]int32{int32(i)}} // At most AuctionsMax.
 	if policy.Disabled {
 		f.code, f.rule = apierr.UnauthorizedExternalDemand, "is not allowed: the marketplace takes no external demand"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -111,7 +112,7 @@ func modelProducts(v any) string {
 	}
 	var quality []int64
 	for _, score := range scores {
-		quality = append(quality, rounded(score, market.QualityOne))
+		quality = append(quality, rounded(score, model.QualityOne))
 	}
 	return text + fmt.Sprintf(" quality=%d", quality)
 }
@@ -166,9 +167,9 @@ func modelTravel(a map[string]any) string {
 	for _, v := range list {
 		product := v.(map[string]any)
 		products = append(products, product["id"].(string))
-		quality = append(quality, market.QualityOne)
+		quality = append(quality, model.QualityOne)
 		if score := product["qualityScore"]; score != nil {
-			quality[len(quality)-1] = rounded(score, market.QualityOne)
+			quality[len(quality)-1] = rounded(score, model.QualityOne)
 		}
 		variation, _ := product["variationID"].(string)
 		if alias, ok := product["variationId"].(string); ok {

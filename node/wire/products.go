@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// qualityBits are the fraction bits of market.QualityOne.
+// qualityBits are the fraction bits of model.QualityOne.
 const qualityBits = 30
 
 // The members of products.

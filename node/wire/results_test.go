@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 var someCampaign = [ids.TextLen]byte([]byte("0199c0de-0000-7000-8000-00000000cafe"))
@@ -26,7 +27,7 @@ func someResults() *auction.Results {
 	external.Campaign, external.DemandSource = nil, []byte("dsp_1")
 	external.Metadata = []byte(`{"clickUrl": "https://x"}`)
 	banner := winner(1, "https://x/?a=\"b\"", false)
-	banner.Type = market.TargetURL
+	banner.Type = model.TargetURL
 	banner.Shown = &auction.Shown{Assets: []auction.Asset{
 		{URL: text("https://cdn/1.png")}, {URL: text(`u"`), Content: []byte(`{"bannerTextColour":"#fff"}`)},
 	}}
@@ -36,7 +37,7 @@ func someResults() *auction.Results {
 		Products: []market.Text{text("p1"), text(`p\2`)},
 	}
 	plain := winner(2, "https://x", true)
-	plain.Type, plain.Shown = market.TargetURL, &auction.Shown{Vendor: text("v2")}
+	plain.Type, plain.Shown = model.TargetURL, &auction.Shown{Vendor: text("v2")}
 	flight := winner(1, "f1", true)
 	flight.Variation = []byte(`v"1`)
 	return &auction.Results{Results: []auction.Result{

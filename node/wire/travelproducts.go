@@ -3,7 +3,7 @@ package wire
 import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -67,7 +67,7 @@ func (s *scanner) travelProduct(a *auction.Auction) {
 	variation := deferredFault{code: apierr.MissingVariationID, from: missing}
 	var price, score deferredFault
 	var product, pair auction.Span
-	quality := uint32(market.QualityOne)
+	quality := uint32(model.QualityOne)
 	variations := 0
 	o := s.object(travelProductMembers, "auctions[#].products[#]")
 	for m := s.member(&o); m != end; m = s.member(&o) {
@@ -145,7 +145,7 @@ func (s *scanner) travelScore() (quality uint32, _ deferredFault) {
 	from := s.pos
 	text, p := s.numberValue()
 	if p == absent {
-		return market.QualityOne, deferredFault{}
+		return model.QualityOne, deferredFault{}
 	}
 	score, err := money.ParseFraction(text, qualityBits)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"cmp"
 
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const dayMillis = 24 * 3600 * 1000
@@ -25,7 +25,7 @@ const WindowDaysMax = 90
 // Touch is an impression or click that may be credited with an item of a purchase.
 type Touch struct {
 	Kind    event.Kind // event.Impression or event.Click.
-	Format  market.AdFormat
+	Format  model.AdFormat
 	Millis  int64  // When it occurred.
 	Product string // The advertised product; empty for an ad of none.
 	Vendor  string
@@ -121,10 +121,10 @@ func (r *Rules) compare(a, b *Touch) int {
 }
 
 // strengths orders the formats for touches of the same time.
-var strengths = [market.AdFormats]int{market.Listing: 2, market.SponsoredBrand: 1, market.Banner: 0}
+var strengths = [model.AdFormats]int{model.Listing: 2, model.SponsoredBrand: 1, model.Banner: 0}
 
 func isListing(t *Touch) int {
-	if t.Format == market.Listing {
+	if t.Format == model.Listing {
 		return 1
 	}
 	return 0

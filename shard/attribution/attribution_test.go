@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // naive is a second implementation of the decision about one item: it goes through the order stage by stage, and drops
@@ -34,7 +34,7 @@ func naive(r *Rules, touches []Touch, millis int64, item Item) Credit {
 		}
 		isClick := func(t *Touch) bool { return t.Kind == event.Click }
 		if r.ListingsFirst {
-			prefer(func(t *Touch) bool { return t.Format == market.Listing })
+			prefer(func(t *Touch) bool { return t.Format == model.Listing })
 		}
 		if !r.LastTouch {
 			prefer(isClick)
@@ -43,8 +43,8 @@ func naive(r *Rules, touches []Touch, millis int64, item Item) Credit {
 			latest = max(latest, touches[i].Millis)
 		}
 		prefer(func(t *Touch) bool { return t.Millis == latest })
-		prefer(func(t *Touch) bool { return t.Format == market.Listing })
-		prefer(func(t *Touch) bool { return t.Format == market.SponsoredBrand })
+		prefer(func(t *Touch) bool { return t.Format == model.Listing })
+		prefer(func(t *Touch) bool { return t.Format == model.SponsoredBrand })
 		prefer(isClick)
 		slices.SortStableFunc(left, func(a, b int) int { return -strings.Compare(string(touches[a].Key[:]), string(touches[b].Key[:])) })
 		if len(left) > 0 {
@@ -75,7 +75,7 @@ func TestRandomJourneys(t *testing.T) {
 	t.Attr("seed", strconv.FormatUint(seed, 10))
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for range journeys {
-		rules := RulesOf(market.Attribution(rng.IntN(market.Attributions)))
+		rules := RulesOf(model.Attribution(rng.IntN(model.Attributions)))
 		millis := int64(100 * dayMillis)
 		touches := randomTouches(rng, millis)
 		items := []Item{randomItem(rng), randomItem(rng)}
@@ -104,7 +104,7 @@ func randomTouches(rng *rand.Rand, millis int64) []Touch {
 		edge := []int64{0, 1, 7, 14, 30, 31}[rng.IntN(6)] * dayMillis
 		touches[i] = Touch{
 			Kind:    []event.Kind{event.Impression, event.Click}[rng.IntN(2)],
-			Format:  market.AdFormat(rng.IntN(market.AdFormats)),
+			Format:  model.AdFormat(rng.IntN(model.AdFormats)),
 			Millis:  millis - edge + int64(rng.IntN(3)) - 1,
 			Product: []string{"", "p1", "p2"}[rng.IntN(3)], Vendor: []string{"v1", "v2"}[rng.IntN(2)],
 			Key: [8]byte{byte(rng.IntN(3)), byte(i)},
@@ -119,39 +119,39 @@ func randomItem(rng *rand.Rand) Item {
 
 func TestOrderOfCredit(t *testing.T) {
 	const now = 50 * dayMillis
-	touch := func(kind event.Kind, format market.AdFormat, daysAgo int64, product, vendor string) Touch {
+	touch := func(kind event.Kind, format model.AdFormat, daysAgo int64, product, vendor string) Touch {
 		return Touch{Kind: kind, Format: format, Millis: now - daysAgo*dayMillis, Product: product, Vendor: vendor}
 	}
 	shoe := Item{Product: "shoe", Vendor: "acme"}
-	f := func(why string, p market.Attribution, item Item, want Credit, touches ...Touch) {
+	f := func(why string, p model.Attribution, item Item, want Credit, touches ...Touch) {
 		t.Helper()
 		rules := RulesOf(p)
 		if got := rules.Decide(touches, now, []Item{item})[0]; got != want {
 			t.Errorf("%s: %+v, not %+v", why, got, want)
 		}
 	}
-	f("the product beats its vendor, even a click of it", market.AttributionStandard, shoe, Credit{Touch: 1},
-		touch(event.Click, market.Listing, 1, "hat", "acme"), touch(event.Impression, market.Listing, 2, "shoe", "acme"))
-	f("a click beats a later impression", market.AttributionStandard, shoe, Credit{Touch: 0},
-		touch(event.Click, market.Listing, 3, "shoe", "acme"), touch(event.Impression, market.Listing, 1, "shoe", "acme"))
-	f("the later of two clicks", market.AttributionStandard, shoe, Credit{Touch: 1},
-		touch(event.Click, market.Listing, 3, "shoe", "acme"), touch(event.Click, market.Listing, 2, "shoe", "acme"))
-	f("halo", market.AttributionStandard, shoe, Credit{Touch: 0, Halo: true}, touch(event.Click, market.Banner, 29, "", "acme"))
-	f("no halo without a vendor in the purchase", market.AttributionStandard, Item{Product: "shoe"}, Credit{Touch: -1},
-		touch(event.Click, market.Banner, 29, "", "acme"))
-	f("the last millisecond of the window", market.AttributionStandard, shoe, Credit{Touch: 0}, touch(event.Click, market.Listing, 7, "shoe", "acme"))
-	early := touch(event.Click, market.Listing, 7, "shoe", "acme")
+	f("the product beats its vendor, even a click of it", model.AttributionStandard, shoe, Credit{Touch: 1},
+		touch(event.Click, model.Listing, 1, "hat", "acme"), touch(event.Impression, model.Listing, 2, "shoe", "acme"))
+	f("a click beats a later impression", model.AttributionStandard, shoe, Credit{Touch: 0},
+		touch(event.Click, model.Listing, 3, "shoe", "acme"), touch(event.Impression, model.Listing, 1, "shoe", "acme"))
+	f("the later of two clicks", model.AttributionStandard, shoe, Credit{Touch: 1},
+		touch(event.Click, model.Listing, 3, "shoe", "acme"), touch(event.Click, model.Listing, 2, "shoe", "acme"))
+	f("halo", model.AttributionStandard, shoe, Credit{Touch: 0, Halo: true}, touch(event.Click, model.Banner, 29, "", "acme"))
+	f("no halo without a vendor in the purchase", model.AttributionStandard, Item{Product: "shoe"}, Credit{Touch: -1},
+		touch(event.Click, model.Banner, 29, "", "acme"))
+	f("the last millisecond of the window", model.AttributionStandard, shoe, Credit{Touch: 0}, touch(event.Click, model.Listing, 7, "shoe", "acme"))
+	early := touch(event.Click, model.Listing, 7, "shoe", "acme")
 	early.Millis--
-	f("a millisecond before the window", market.AttributionStandard, shoe, Credit{Touch: -1}, early)
-	f("a touch after the purchase", market.AttributionStandard, shoe, Credit{Touch: -1}, touch(event.Click, market.Listing, -1, "shoe", "acme"))
-	f("reference has no halo", market.AttributionReference, shoe, Credit{Touch: -1}, touch(event.Click, market.Listing, 1, "hat", "acme"))
-	f("a banner is of no product, and credited by its vendor", market.AttributionReference, shoe, Credit{Touch: 0, Halo: true},
-		touch(event.Impression, market.Banner, 30, "", "acme"))
-	f("an impression of a listing", market.AttributionLongClick, shoe, Credit{Touch: -1}, touch(event.Impression, market.Listing, 0, "shoe", "acme"))
-	f("a banner one day after an impression", market.AttributionLongClick, shoe, Credit{Touch: 0, Halo: true}, touch(event.Impression, market.Banner, 1, "", "acme"))
-	f("a click of two weeks ago", market.AttributionLongClick, shoe, Credit{Touch: 0}, touch(event.Click, market.Listing, 14, "shoe", "acme"))
-	f("reference prefers listings", market.AttributionReference, shoe, Credit{Touch: 0},
-		touch(event.Click, market.Listing, 6, "shoe", "acme"), touch(event.Click, market.Banner, 1, "shoe", "acme"))
-	f("the last touch of amazon may be an impression", market.AttributionAmazon, shoe, Credit{Touch: 1},
-		touch(event.Click, market.Listing, 6, "shoe", "acme"), touch(event.Impression, market.Banner, 1, "shoe", "acme"))
+	f("a millisecond before the window", model.AttributionStandard, shoe, Credit{Touch: -1}, early)
+	f("a touch after the purchase", model.AttributionStandard, shoe, Credit{Touch: -1}, touch(event.Click, model.Listing, -1, "shoe", "acme"))
+	f("reference has no halo", model.AttributionReference, shoe, Credit{Touch: -1}, touch(event.Click, model.Listing, 1, "hat", "acme"))
+	f("a banner is of no product, and credited by its vendor", model.AttributionReference, shoe, Credit{Touch: 0, Halo: true},
+		touch(event.Impression, model.Banner, 30, "", "acme"))
+	f("an impression of a listing", model.AttributionLongClick, shoe, Credit{Touch: -1}, touch(event.Impression, model.Listing, 0, "shoe", "acme"))
+	f("a banner one day after an impression", model.AttributionLongClick, shoe, Credit{Touch: 0, Halo: true}, touch(event.Impression, model.Banner, 1, "", "acme"))
+	f("a click of two weeks ago", model.AttributionLongClick, shoe, Credit{Touch: 0}, touch(event.Click, model.Listing, 14, "shoe", "acme"))
+	f("reference prefers listings", model.AttributionReference, shoe, Credit{Touch: 0},
+		touch(event.Click, model.Listing, 6, "shoe", "acme"), touch(event.Click, model.Banner, 1, "shoe", "acme"))
+	f("the last touch of amazon may be an impression", model.AttributionAmazon, shoe, Credit{Touch: 1},
+		touch(event.Click, model.Listing, 6, "shoe", "acme"), touch(event.Impression, model.Banner, 1, "shoe", "acme"))
 }

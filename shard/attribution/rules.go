@@ -2,7 +2,7 @@ package attribution
 
 import (
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Window is how many days after a touch a purchase is still credited to it, from 0 (never) to WindowDaysMax.
@@ -10,35 +10,35 @@ type Window struct{ Click, View uint8 }
 
 // Rules say which touches may be credited and which of them is preferred.
 type Rules struct {
-	Windows       [market.AdFormats]Window
+	Windows       [model.AdFormats]Window
 	Halo          bool // A listing of the item's vendor is credited when there is no touch of its product.
 	ListingsFirst bool // A listing beats all other formats, however late these were touched.
 	LastTouch     bool // The latest touch wins, click or impression.
 }
 
-var rules = [market.Attributions]Rules{
-	market.AttributionStandard: {
-		Windows: [market.AdFormats]Window{market.Listing: {7, 7}, market.SponsoredBrand: {14, 14}, market.Banner: {30, 30}},
+var rules = [model.Attributions]Rules{
+	model.AttributionStandard: {
+		Windows: [model.AdFormats]Window{model.Listing: {7, 7}, model.SponsoredBrand: {14, 14}, model.Banner: {30, 30}},
 		Halo:    true,
 	},
-	market.AttributionReference: {
-		Windows:       [market.AdFormats]Window{market.Listing: {7, 0}, market.SponsoredBrand: {14, 0}, market.Banner: {30, 30}},
+	model.AttributionReference: {
+		Windows:       [model.AdFormats]Window{model.Listing: {7, 0}, model.SponsoredBrand: {14, 0}, model.Banner: {30, 30}},
 		ListingsFirst: true,
 	},
-	market.AttributionLongClick: {
-		Windows: [market.AdFormats]Window{market.Listing: {14, 0}, market.SponsoredBrand: {14, 0}, market.Banner: {14, 1}},
+	model.AttributionLongClick: {
+		Windows: [model.AdFormats]Window{model.Listing: {14, 0}, model.SponsoredBrand: {14, 0}, model.Banner: {14, 1}},
 	},
-	market.AttributionAmazon: {
-		Windows: [market.AdFormats]Window{market.Listing: {14, 14}, market.SponsoredBrand: {14, 14}, market.Banner: {14, 14}},
+	model.AttributionAmazon: {
+		Windows: [model.AdFormats]Window{model.Listing: {14, 14}, model.SponsoredBrand: {14, 14}, model.Banner: {14, 14}},
 		Halo:    true, LastTouch: true,
 	},
 }
 
-// RulesOf returns the rules of a name. REQUIRES: the name is below market.Attributions, as decoding checks.
-func RulesOf(name market.Attribution) Rules { return rules[name] }
+// RulesOf returns the rules of a name. REQUIRES: the name is below model.Attributions, as decoding checks.
+func RulesOf(name model.Attribution) Rules { return rules[name] }
 
 // window returns the window of a kind of touch in milliseconds, 0 when it is never credited.
-func (r *Rules) window(k event.Kind, f market.AdFormat) int64 {
+func (r *Rules) window(k event.Kind, f model.AdFormat) int64 {
 	switch k {
 	case event.Click:
 		return int64(r.Windows[f].Click) * dayMillis

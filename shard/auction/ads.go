@@ -2,6 +2,7 @@ package auction
 
 import (
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // This file holds the auctions of a place (market.Place), for banners and sponsored brands. The competing entity is not
@@ -16,7 +17,7 @@ func (s *Scratch) findPlace() {
 	id := s.req.Text(s.a.SlotID.Span)
 	var place *market.Place
 	if s.a.Kind == Banners {
-		s.key = market.AppendPlaceKey(s.key[:0], s.t.Marketplace, market.Banner, id)
+		s.key = market.AppendPlaceKey(s.key[:0], s.t.Marketplace, model.Banner, id)
 		place = s.v.Place(s.key)
 	} else {
 		place, s.key = s.v.Placement(s.key[:0], s.t.Marketplace, id)
@@ -33,7 +34,7 @@ func (s *Scratch) collectAds() {
 		ad := s.v.Ad(&bids[i])
 		if _, added := s.hitByRow.add(uint64(ad.Entity), uint32(len(s.hits))); added { // Fewer hits than 2^32.
 			s.hits = append(s.hits, hit{
-				row: ad.Product, index: fromCategory, quality: market.QualityOne * market.QualityOne, best: none, other: none,
+				row: ad.Product, index: fromCategory, quality: model.QualityOne * model.QualityOne, best: none, other: none,
 			})
 		}
 	}
@@ -131,11 +132,11 @@ func (s *Scratch) device() Device {
 // every asset.
 func (s *Scratch) shows(a *market.AdAsset) bool {
 	slot := s.place.Dimensions[s.device()]
-	var nothing market.Dimensions
+	var nothing model.Dimensions
 	switch {
 	case !s.v.Approved(a):
 		return false
-	case s.place.Dimensions == [market.Devices]market.Dimensions{}:
+	case s.place.Dimensions == [model.Devices]model.Dimensions{}:
 		return true
 	case slot == nothing:
 		return false

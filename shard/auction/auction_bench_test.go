@@ -9,7 +9,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // loaded returns a market with the given number of bids, each on its own product, of 20,000 campaigns and 2,000
@@ -17,12 +19,12 @@ import (
 func loaded(bids int) *market.Market {
 	const campaigns, vendors = 20_000, 2_000
 	m := market.New(1)
-	m.PutMarketplace(&market.Marketplace{Ordinal: 1, CurrencyExponent: 2})
-	all := make([]market.Campaign, campaigns)
+	m.PutMarketplace(&model.Marketplace{Ordinal: 1, CurrencyExponent: 2})
+	all := make([]model.Campaign, campaigns)
 	for i := range all {
-		all[i] = market.Campaign{
-			ID: ids.Mint(int64(i), [10]byte{}, 1), Ordinal: uint32(i + 1), Group: 1, Marketplace: 1, Charge: market.CPC,
-			VendorID: fmt.Sprint("vendor-", i%vendors), Active: true, Status: market.Approved,
+		all[i] = model.Campaign{
+			ID: ids.Mint(int64(i), [10]byte{}, 1), Ordinal: uint32(i + 1), Group: 1, Marketplace: 1, Charge: model.CPC,
+			VendorID: fmt.Sprint("vendor-", i%vendors), Active: true, Status: model.Approved,
 		}
 		slot := m.PutCampaign(&all[i])
 		slot.BudgetLeft.Store(1 << 60)
@@ -30,10 +32,10 @@ func loaded(bids int) *market.Market {
 	}
 	for i := range bids {
 		id := fmt.Sprintf("sku%07d", i)
-		m.PutProduct(1, &market.Product{ID: id, Active: true, Quality: market.QualityOne})
-		m.PutBid(&all[i%campaigns], &market.Bid{
+		m.PutProduct(1, &model.Product{ID: id, Active: true, Quality: model.QualityOne})
+		m.PutBid(&all[i%campaigns], &model.Bid{
 			Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(1+i%200) * 10_000, Active: true,
-			Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: id}, {Kind: market.TriggerCategories, Value: id}},
+			Triggers: []model.Trigger{{Kind: model.TriggerProduct, Value: id}, {Kind: model.TriggerCategories, Value: id}},
 		})
 	}
 	m.Publish()
@@ -50,7 +52,7 @@ func BenchmarkRun(b *testing.B) {
 		if paced {
 			m.SetServingNodes(4)
 			for row := range uint32(20_000) {
-				v.Balances(row + 1).Pacing.Store(market.PacingAlways<<32 | market.PacingUnshaded/2)
+				v.Balances(row + 1).Pacing.Store(pacing.Always<<32 | pacing.Unshaded/2)
 			}
 		}
 		for _, shape := range []struct{ auctions, ids int }{{1, 4}, {1, 50}, {5, 100}, {5, 500}} {
@@ -104,7 +106,7 @@ func BenchmarkRunClickRates(b *testing.B) {
 	}{{"none", false, 0}, {"winners", true, 0}, {"candidates", true, 600}} {
 		b.Run("read="+learned.name, func(b *testing.B) {
 			m := loaded(bids)
-			m.PutMarketplace(&market.Marketplace{Ordinal: 1, CurrencyExponent: 2, LearnedQualityMilli: learned.exponent})
+			m.PutMarketplace(&model.Marketplace{Ordinal: 1, CurrencyExponent: 2, LearnedQualityMilli: learned.exponent})
 			for i := 0; learned.rates && i < bids; i++ {
 				m.PutClickRate(1, &market.ClickCell{Marketplace: 1, Level: market.ClickAd, Product: fmt.Sprintf("sku%07d", i)},
 					learn.Counts{Impressions: uint64(i) * learn.One, Clicks: uint64(i%100) * learn.One})

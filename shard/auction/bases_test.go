@@ -6,6 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // boughtCount names what one group has counted of the purchases of a cell.
@@ -16,8 +17,8 @@ type boughtCount struct {
 
 // countPurchases changes what a group has counted of the purchases of a product or format.
 func (r *randomMarket) countPurchases() {
-	x := boughtCount{ids.Group(1 + r.IntN(3)), market.PurchaseCell{Marketplace: 1, Format: market.AdFormat(r.IntN(2))}}
-	if r.IntN(4) > 0 && x.Format == market.Listing {
+	x := boughtCount{ids.Group(1 + r.IntN(3)), market.PurchaseCell{Marketplace: 1, Format: model.AdFormat(r.IntN(2))}}
+	if r.IntN(4) > 0 && x.Format == model.Listing {
 		x.Product = r.product()
 	}
 	b := learn.Bought{Clicks: r.Uint64() >> (20 + r.IntN(40)), Purchases: r.Uint64() >> (24 + r.IntN(40)), Value: r.Uint64() >> (9 + r.IntN(50))}
@@ -30,9 +31,9 @@ func (r *randomMarket) countPurchases() {
 
 // baseBid is what a bid of a campaign with a target return is worth for a click: the purchases that are expected of it
 // times the value of a purchase, divided by the target; at most the amount, at least a micro.
-func (w *modelMarket) baseBid(c *campaign, b *market.Bid) *big.Int {
+func (w *modelMarket) baseBid(c *campaign, b *model.Bid) *big.Int {
 	amount, price := big.NewInt(int64(b.Amount)), int64(w.products[b.Target].Price)
-	if c.Type != market.Autobidding || c.TargetROASMilli == 0 || c.Format != market.Listing || c.Charge != market.CPC {
+	if c.Type != model.Autobidding || c.TargetROASMilli == 0 || c.Format != model.Listing || c.Charge != model.CPC {
 		return amount
 	}
 	if w.raised == uint64(c.Group)<<32|uint64(b.Ordinal) {
@@ -76,7 +77,7 @@ type boughtSum struct {
 func (w *modelMarket) boughtOf(product string) boughtSum {
 	sum := boughtSum{value: new(big.Int)}
 	for x, b := range w.bought {
-		if x.Format == market.Listing && x.Product == product {
+		if x.Format == model.Listing && x.Product == product {
 			sum.counts.Impressions += b.Clicks
 			sum.counts.Clicks += b.Purchases
 			sum.value.Add(sum.value, new(big.Int).SetUint64(b.Value))

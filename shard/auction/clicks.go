@@ -3,6 +3,7 @@ package auction
 import (
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // This file reads learned click rates. Most auctions read them for their winners only, because a token says how likely its
@@ -11,9 +12,9 @@ import (
 // price and token use the same.
 
 // formats holds the ad format of each kind of auction.
-var formats = [...]market.AdFormat{
-	Listings: market.Listing, Banners: market.Banner, SponsoredBrand: market.SponsoredBrand, Hotels: market.Listing,
-	Flights: market.Listing,
+var formats = [...]model.AdFormat{
+	Listings: model.Listing, Banners: model.Banner, SponsoredBrand: model.SponsoredBrand, Hotels: model.Listing,
+	Flights: model.Listing,
 }
 
 // comparesRates reports whether the scores of the candidates depend on their click rates.
@@ -40,7 +41,7 @@ func (s *Scratch) prefetchWinners() {
 		return
 	}
 	for rank := range s.winners() {
-		if c := s.winner(rank); c.click == 0 && c.charge != market.CPM {
+		if c := s.winner(rank); c.click == 0 && c.charge != model.CPM {
 			s.prefetchClickRate(c)
 		}
 	}
@@ -74,7 +75,7 @@ func (s *Scratch) adKey(row uint32, bid uint64, ad uint32) market.AdKey {
 
 // averageAd is the click rate of an average ad of a format at a placement, as the request has read it first.
 type averageAd struct {
-	format    market.AdFormat
+	format    model.AdFormat
 	placement uint8
 	learn.Prior
 }
@@ -92,7 +93,7 @@ func (s *Scratch) averageRate() *learn.Prior {
 // learnedQuality returns the learned quality factor of a bid of a charge type among competing bids of the charge types t,
 // in units of 1/learn.One: how much better its click rate is than that of an average ad, to the power of the marketplace's
 // exponent. It is 1 where the weight contains the click rate already.
-func (s *Scratch) learnedQuality(t chargeTypes, charge market.ChargeType, click uint32) uint64 {
+func (s *Scratch) learnedQuality(t chargeTypes, charge model.ChargeType, click uint32) uint64 {
 	if s.settings.LearnedQualityMilli == 0 || t.containsRate(charge) {
 		return learn.One
 	}
@@ -101,7 +102,7 @@ func (s *Scratch) learnedQuality(t chargeTypes, charge market.ChargeType, click 
 
 // weight returns the weight of a bid of a charge type on an entity of a quality, among competing bids of the charge types
 // t. click is its click rate; it is not read unless comparesRates.
-func (s *Scratch) weight(t chargeTypes, charge market.ChargeType, quality uint64, click uint32) uint64 {
+func (s *Scratch) weight(t chargeTypes, charge model.ChargeType, quality uint64, click uint32) uint64 {
 	if factor := s.learnedQuality(t, charge, click); factor != learn.One {
 		quality = learn.Scale(quality, factor)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // clickCount names what one group has counted of a cell.
@@ -18,14 +19,14 @@ type clickCount struct {
 
 // countClicks changes what a group has counted of an ad or of all ads of a placement or format.
 func (r *randomMarket) countClicks() {
-	x := clickCount{ids.Group(1 + r.IntN(3)), market.ClickCell{Marketplace: 1, Format: market.AdFormat(r.IntN(market.AdFormats))}}
+	x := clickCount{ids.Group(1 + r.IntN(3)), market.ClickCell{Marketplace: 1, Format: model.AdFormat(r.IntN(model.AdFormats))}}
 	x.Level = market.ClickLevel(r.IntN(market.ClickLevels))
 	if x.Level >= market.ClickPlacement {
 		x.Placement = uint8(r.IntN(3))
 	}
 	switch {
 	case x.Level < market.ClickAd:
-	case x.Format == market.Listing:
+	case x.Format == model.Listing:
 		x.Product = r.product()
 	default:
 		x.Bid = 2*uint32(1+r.IntN(30)) + uint32(x.Format) // A bid has one format.
@@ -40,12 +41,12 @@ func (r *randomMarket) countClicks() {
 
 // clickRates predicts the click rate of a bid's ad and of an average ad at the same place.
 func (w *modelMarket) clickRates(q query, x *modelBid) (ad, average uint32) {
-	format := market.Listing
+	format := model.Listing
 	switch q.kind {
 	case auction.Banners:
-		format = market.Banner
+		format = model.Banner
 	case auction.SponsoredBrand:
-		format = market.SponsoredBrand
+		format = model.SponsoredBrand
 	default:
 	}
 	levels := [market.ClickLevels]learn.Counts{}
@@ -86,9 +87,9 @@ func predict(c learn.Counts, p int64) int64 {
 func clickMarket() *modelMarket {
 	w := newModelMarket()
 	for i, id := range []string{"p1", "p2", "p3"} {
-		w.products[id] = market.Product{ID: id, Active: true, Quality: market.QualityOne}
+		w.products[id] = model.Product{ID: id, Active: true, Quality: model.QualityOne}
 		c := w.campaign("c"+id, "v"+id, uint32(i))
-		w.bids[bidKey{c.Name, 1}] = market.Bid{Ordinal: 1, Target: id, Amount: 1_000_000, Active: true}
+		w.bids[bidKey{c.Name, 1}] = model.Bid{Ordinal: 1, Target: id, Amount: 1_000_000, Active: true}
 	}
 	seen := func(g ids.Group, product string, level market.ClickLevel, impressions, clicks uint64) {
 		cell := market.ClickCell{Marketplace: 1, Level: level, Product: product}
@@ -143,7 +144,7 @@ func TestTokensHaveTheLearnedClickRate(t *testing.T) {
 // Without an exponent, bids of one charge type are not compared by click rate.
 func TestTheExponentIsOffByDefault(t *testing.T) {
 	w := clickMarket()
-	w.bids[bidKey{"cp2", 1}] = market.Bid{Ordinal: 1, Target: "p2", Amount: 1_000_001, Active: true}
+	w.bids[bidKey{"cp2", 1}] = model.Bid{Ordinal: 1, Target: "p2", Amount: 1_000_001, Active: true}
 	if order, _ := w.run(t); order[:2] != "p2" {
 		t.Errorf("%q wins, want the highest bid first", order)
 	}
@@ -168,7 +169,7 @@ func TestResetRemovesClickRates(t *testing.T) {
 		return r
 	}
 	rate := func(id string) float64 {
-		prior := v.ClickPrior(1, market.Listing, 0)
+		prior := v.ClickPrior(1, model.Listing, 0)
 		return float64(v.ClickRate(market.ProductAd(row(id), 0), &prior)) / (1 << 32)
 	}
 	near := func(when, id string, want float64) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -16,10 +17,10 @@ func TestWorkersShareABudget(t *testing.T) {
 	const workers, left = 4, 20_000_000
 	m := market.New(1)
 	w := newModelMarket()
-	w.products["p"] = market.Product{ID: "p", Active: true, Quality: market.QualityOne}
+	w.products["p"] = model.Product{ID: "p", Active: true, Quality: model.QualityOne}
 	c := w.campaign("c", "v", 1)
-	c.left, c.Price = left, market.FirstPrice
-	w.bids[bidKey{"c", 1}] = market.Bid{Ordinal: 1, Target: "p", Amount: 100_000, Active: true}
+	c.left, c.Price = left, model.FirstPrice
+	w.bids[bidKey{"c", 1}] = model.Bid{Ordinal: 1, Target: "p", Amount: 100_000, Active: true}
 	w.feed(m)
 	m.SetServingNodes(1)
 	m.Publish()

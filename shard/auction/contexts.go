@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // collect fills hits with the entities that the contexts of auction i allow, each once. For listings and travel these
@@ -44,7 +45,7 @@ func (s *Scratch) collectProducts(i int) {
 		if s.v.ProductRow(f.row).Marketplace != s.t.Marketplace {
 			continue // Another marketplace's product, whose id has the same hash.
 		}
-		quality := uint32(market.QualityOne)
+		quality := uint32(model.QualityOne)
 		if len(s.a.Quality) > 0 {
 			quality = s.a.Quality[f.index]
 		}
@@ -141,7 +142,7 @@ func (s *Scratch) findMembers(rows []uint32) {
 func (s *Scratch) hitFound(mark int) {
 	s.prefetchFirstBids(s.found[mark:])
 	for _, f := range s.found[mark:] {
-		s.hit(f.row, f.index, market.QualityOne)
+		s.hit(f.row, f.index, model.QualityOne)
 	}
 	s.found = s.found[:mark]
 }

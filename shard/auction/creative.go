@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // awardAd fills a banner or sponsored-brand winner with what it shows.
@@ -33,8 +34,8 @@ func (s *Scratch) awardAssets(out *Result, w *Winner, ad *market.Ad) {
 // awardBrand fills a sponsored-brand winner. An ad without a URL leads to a brand: the target itself, or the brand of
 // the target product. For a product without a brand it leads to the product.
 func (s *Scratch) awardBrand(out *Result, w *Winner, c *candidate, ad *market.Ad) {
-	if ad.Target != market.TargetURL {
-		w.Type = market.TargetProduct
+	if ad.Target != model.TargetURL {
+		w.Type = model.TargetProduct
 	}
 	if ad.Product != market.NoProduct {
 		if brand := s.v.Brand(ad.Product); len(brand.Bytes) > 0 {

@@ -3,7 +3,9 @@ package auction
 import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // BidExplanation is the outcome of one bid that could have competed, and the numbers that decided it. Texts alias the
@@ -13,7 +15,7 @@ type BidExplanation struct {
 	Group     uint16
 	Bid       uint32 // Ordinal in the group; for external demand the position among the request's external bids.
 	Vendor    market.Text
-	Type      market.TargetType
+	Type      model.TargetType
 	Target    market.Text // Product id, or another target of the bid.
 	Variation []byte      // The variation of the pair that a flight bid was assigned to.
 
@@ -22,7 +24,7 @@ type BidExplanation struct {
 	Price  money.Micros // Set for a winner, per charged interaction.
 	Reason Reason       // Set for a loser.
 
-	Charge          market.ChargeType
+	Charge          model.ChargeType
 	Amount          money.Micros // The bid amount; with a target return the base bid, which is at most the bid amount.
 	Adjusted        money.Micros // The amount after the schedule and the multipliers of the user's segments.
 	Shaded          money.Micros // The amount after pacing.
@@ -33,9 +35,9 @@ type BidExplanation struct {
 	Hold            money.Micros // What the campaign's open ads take off BudgetLeft.
 	WalletHold      money.Micros // What the open ads of all campaigns of the wallet take off WalletBalance.
 	Pending         money.Micros // What this node's wins of the last seconds take off both.
-	PassProbability uint64       // Probability that pacing lets the campaign compete, in units of 1/2^32; market.PacingAlways: always.
+	PassProbability uint64       // Probability that pacing lets the campaign compete, in units of 1/2^32; pacing.Always: always.
 	Draw            uint64       // The random number of the campaign in this request, to compare with PassProbability.
-	Quality         uint64       // In units of 1/market.QualityOne^2.
+	Quality         uint64       // In units of 1/model.QualityOne^2.
 	ClickRate       uint32       // Predicted clicks of an impression at the first rank, in units of 1/2^32.
 	LearnedQuality  uint64       // The learned quality factor, in units of 1/learn.One; it multiplies Quality.
 	// ScoreHi and ScoreLo are the 128-bit score: Competing times the weight of the charge type and the quality.
@@ -141,11 +143,11 @@ func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.Campai
 	if terms := s.terms(b, c); terms != nil {
 		x.adjusted = s.adjusted(terms, amount)
 	}
-	pacing := s.v.Balances(b.Campaign).Pacing.Load()
-	if pacing == market.PacingOpen {
-		return value{x.adjusted, x.adjusted, market.PacingAlways}
+	word := s.v.Balances(b.Campaign).Pacing.Load()
+	if word == pacing.Open {
+		return value{x.adjusted, x.adjusted, pacing.Always}
 	}
-	x.shaded, x.pass = s.applyPacing(pacing, x.adjusted, floor)
+	x.shaded, x.pass = s.applyPacing(word, x.adjusted, floor)
 	return x
 }
 
@@ -181,8 +183,8 @@ func (s *Scratch) fillOutcome(f *BidExplanation, at int, out *Result) {
 func (s *Scratch) explainUnknown(position uint32) *BidExplanation {
 	b := &s.a.External[position]
 	return &BidExplanation{
-		Bid: position, Target: market.Text{Bytes: s.req.Text(b.Product.Span)}, Charge: market.CPC, Reason: ProductInactive,
-		Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, Competing: b.Amount, PassProbability: market.PacingAlways,
+		Bid: position, Target: market.Text{Bytes: s.req.Text(b.Product.Span)}, Charge: model.CPC, Reason: ProductInactive,
+		Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, Competing: b.Amount, PassProbability: pacing.Always,
 	}
 }
 
@@ -203,9 +205,9 @@ func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each
 		h := &s.hits[at]
 		r := s.v.ProductRow(h.row)
 		f := BidExplanation{
-			Bid: uint32(j), Target: market.Text{Bytes: s.v.Key(r), JSONSafe: r.Flags&market.ProductIDJSONSafe != 0}, Charge: market.CPC, // At most ExternalBidsMax.
-			Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, Competing: b.Amount, PassProbability: market.PacingAlways, Quality: h.quality,
-			Reserve: money.Micros(s.floorOf(market.CPC, r)), // An amount.
+			Bid: uint32(j), Target: market.Text{Bytes: s.v.Key(r), JSONSafe: r.Flags&market.ProductIDJSONSafe != 0}, Charge: model.CPC, // At most ExternalBidsMax.
+			Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, Competing: b.Amount, PassProbability: pacing.Always, Quality: h.quality,
+			Reserve: money.Micros(s.floorOf(model.CPC, r)), // An amount.
 		}
 		s.fillClickRate(&f, s.predict(h.row, externalKey|uint64(j), 0)) // At most ExternalBidsMax.
 		f.Reason = s.gateExternal(h, r, b)

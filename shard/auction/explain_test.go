@@ -6,7 +6,9 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // explain runs a request with explanations and checks them: the results are the same; every counted bid is explained
@@ -72,7 +74,7 @@ func (r *randomMarket) needed(q query, f *auction.BidExplanation, tick *auction.
 // The explanation contains the numbers that decided the outcome.
 func TestExplain(t *testing.T) {
 	s := newScript(t)
-	s.settings.Reserve[market.CPC] = 100_000
+	s.settings.Reserve[model.CPC] = 100_000
 	s.m.PutMarketplace(&s.settings)
 	for _, line := range [][]string{
 		{"product", "p"},
@@ -99,7 +101,7 @@ func TestExplain(t *testing.T) {
 	}
 	if f := all["b"]; f.Won || f.Reason != auction.Diversity || f.Adjusted != 1_000_000 || f.Shaded != 500_000 || f.BudgetLeft != 7_000_000 ||
 		f.WalletBalance != 8_000_000 || f.Hold != 250_000 || f.WalletHold != 750_000 || f.Pending != 0 || f.Competing != 500_000 ||
-		f.PassProbability != market.PacingAlways || f.AgainstRank != 1 || f.AgainstPrice != 500_001 ||
+		f.PassProbability != pacing.Always || f.AgainstRank != 1 || f.AgainstPrice != 500_001 ||
 		f.Needed < 4_000_000 || f.Needed > 4_000_002 {
 		t.Errorf("the shaded one: %+v", f)
 	}
@@ -110,7 +112,7 @@ func TestExplain(t *testing.T) {
 	// A wins and has not much left, and the second auction of the request knows of its win in the first one.
 	a := s.campaigns["a"].slot
 	a.BudgetLeft.Store(1_500_000)
-	a.Pacing.Store(market.PacingUnshaded/4*3 | uint64(market.PacingAlways/2)<<32)
+	a.Pacing.Store(pacing.Unshaded/4*3 | uint64(pacing.Always/2)<<32)
 	s.m.SetServingNodes(3)
 	twice := requestFor(v, 1, query{slots: 1, products: []string{"p"}}, query{slots: 1, products: []string{"p"}})
 	for seq, wins := uint64(100), 0; wins == 0; seq++ {
@@ -121,7 +123,7 @@ func TestExplain(t *testing.T) {
 			}
 			return true
 		})
-		if f := told[0]; f.PassProbability != market.PacingAlways/2 || f.Won != (f.Draw < f.PassProbability) || f.Won == (f.Reason == auction.Pacing) {
+		if f := told[0]; f.PassProbability != pacing.Always/2 || f.Won != (f.Draw < f.PassProbability) || f.Won == (f.Reason == auction.Pacing) {
 			t.Errorf("draw %d below %d: %+v", f.Draw, f.PassProbability, f)
 		}
 		if !told[0].Won {
@@ -163,7 +165,7 @@ func TestExplain(t *testing.T) {
 // on its product, so the amount that beats them is not the smallest with which it wins, and none is told.
 func TestExplainExclusiveBelowReserve(t *testing.T) {
 	s := newScript(t)
-	s.settings.Reserve[market.CPC] = 100_000
+	s.settings.Reserve[model.CPC] = 100_000
 	s.m.PutMarketplace(&s.settings)
 	for _, line := range [][]string{
 		{"product", "p"},

@@ -1,6 +1,9 @@
 package auction
 
-import "github.com/gavel-ads/gavel/shard/market"
+import (
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
+)
 
 // gateExternalBids evaluates the gates that apply to the external bids of the request. Such a bid can only win with an
 // active catalog product among products.ids. A bid on another product of the request loses as ProductInactive; one on a
@@ -24,13 +27,13 @@ func (s *Scratch) gateExternalBids(out *Result) {
 			continue
 		}
 		h.eligible++
-		s.types |= 1 << market.CPC
+		s.types |= 1 << model.CPC
 		s.candidates = append(s.candidates, candidate{
 			key:    externalKey | uint64(i), // At most ExternalBidsMax.
 			amount: uint64(b.Amount),        // Amounts are positive.
 			hit:    at,
 			vendor: externalVendor,
-			charge: market.CPC,
+			charge: model.CPC,
 		})
 	}
 }
@@ -60,7 +63,7 @@ func (s *Scratch) gateExternal(h *hit, r *market.ProductRow, b *ExternalBid) Rea
 		return ProductInactive
 	case !s.filtered(h, r):
 		return FilterMismatch
-	case h.quality == 0 || uint64(b.Amount) <= s.floorOf(market.CPC, r): // Amounts are positive.
+	case h.quality == 0 || uint64(b.Amount) <= s.floorOf(model.CPC, r): // Amounts are positive.
 		return Reserve
 	case r.Flags&market.ProductExclusive != 0 && s.sponsored(h, r):
 		return Exclusive

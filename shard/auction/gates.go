@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // gateBids evaluates the gates for the bids of a product, in the order of Reason. A bid that passes all becomes a
@@ -127,8 +129,8 @@ func (s *Scratch) gateMoney(floor uint64, b *market.BidRow, c *market.CampaignRo
 			return 0, lost
 		}
 	}
-	if pacing := balances.Pacing.Load(); pacing != market.PacingOpen {
-		shaded, probability := s.applyPacing(pacing, amount, floor)
+	if word := balances.Pacing.Load(); word != pacing.Open {
+		shaded, probability := s.applyPacing(word, amount, floor)
 		if !s.passesPacing(probability, c) {
 			return 0, Pacing
 		}
@@ -160,7 +162,7 @@ func (s *Scratch) triggered(h *hit, r *market.ProductRow, terms market.Terms, tr
 
 func (s *Scratch) anyMatches(triggers []uint32) bool {
 	for ; len(triggers) > 0; triggers = triggers[2:] {
-		if s.matches(market.TriggerKind(triggers[0]), triggers[1]) { // A kind was stored.
+		if s.matches(model.TriggerKind(triggers[0]), triggers[1]) { // A kind was stored.
 			return true
 		}
 	}
@@ -168,17 +170,17 @@ func (s *Scratch) anyMatches(triggers []uint32) bool {
 }
 
 // matches reports whether a trigger on another product, on a category or on a keyword matches a context.
-func (s *Scratch) matches(kind market.TriggerKind, row uint32) bool {
+func (s *Scratch) matches(kind model.TriggerKind, row uint32) bool {
 	switch kind {
-	case market.TriggerProduct:
+	case model.TriggerProduct:
 		return s.a.HasProducts && s.namesProduct(row)
-	case market.TriggerCategory:
+	case model.TriggerCategory:
 		return s.categories.namesCategory(s.v, row)
-	case market.TriggerCategories:
+	case model.TriggerCategories:
 		return s.categories.satisfiedBy(s.v, s.v.ProductRow(row))
-	case market.TriggerExact, market.TriggerPhrase, market.TriggerBroad:
+	case model.TriggerExact, model.TriggerPhrase, model.TriggerBroad:
 		return len(s.query) > 0 && s.v.Matches(row, s.query)
-	case market.TriggerNotExact, market.TriggerNotBroad:
+	case model.TriggerNotExact, model.TriggerNotBroad:
 	}
 	return false
 }
@@ -189,7 +191,7 @@ func (s *Scratch) negated(triggers []uint32) bool {
 		return false
 	}
 	for ; len(triggers) > 0; triggers = triggers[2:] {
-		if market.TriggerKind(triggers[0]).IsNegative() && s.v.Matches(triggers[1], s.query) { // A kind was stored.
+		if model.TriggerKind(triggers[0]).IsNegative() && s.v.Matches(triggers[1], s.query) { // A kind was stored.
 			return true
 		}
 	}

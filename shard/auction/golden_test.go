@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -119,10 +120,10 @@ func (s *script) put(words []string) {
 	case "marketplace":
 		s.putMarketplace(parseOptions(words[1:]))
 	case "category":
-		s.m.PutCategory(1, &market.Category{ID: words[1], ParentID: parseOptions(words[2:])["parent"]})
+		s.m.PutCategory(1, &model.Category{ID: words[1], ParentID: parseOptions(words[2:])["parent"]})
 	case "product":
 		o := parseOptions(words[2:])
-		s.m.PutProduct(1, &market.Product{
+		s.m.PutProduct(1, &model.Product{
 			ID: words[1], Active: !o.has("inactive"), Quality: s.quality(o["quality"]), Categories: o.list("categories"),
 			Attributes: o.list("attributes"), Promotions: o.list("promotions"), Brand: o["brand"],
 			Price: s.amount("0" + o["price"]),
@@ -167,9 +168,9 @@ func (s *script) number(text string) int64 {
 
 func (s *script) quality(text string) uint32 {
 	if text == "" {
-		return market.QualityOne
+		return model.QualityOne
 	}
-	return uint32(s.amount(text) * market.QualityOne / money.PerMajor)
+	return uint32(s.amount(text) * model.QualityOne / money.PerMajor)
 }
 
 func (s *script) putCampaign(name string, o options) {
@@ -179,17 +180,17 @@ func (s *script) putCampaign(name string, o options) {
 		s.names[c.ID.String()] = name
 	}
 	c.Active = !o.has("inactive")
-	c.Status = max(market.Approved, market.Status(slices.Index([]string{"", "approved", "rejected", "terminated"}, o["status"])))
+	c.Status = max(model.Approved, model.Status(slices.Index([]string{"", "approved", "rejected", "terminated"}, o["status"])))
 	if o["status"] == "pending" {
-		c.Status = market.Pending
+		c.Status = model.Pending
 	}
-	c.Charge = market.ChargeType(max(1, 1+slices.Index(charges, o["charge"])))
-	c.Format = market.AdFormat(max(0, slices.Index(formats, o["format"])))
+	c.Charge = model.ChargeType(max(1, 1+slices.Index(charges, o["charge"])))
+	c.Format = model.AdFormat(max(0, slices.Index(formats, o["format"])))
 	s.putTerms(c, o)
 	c.Type = o["type"]
 	c.TargetROASMilli = uint32(s.amount("0"+o["roas"]) / 1000) // A script's.
 	if o["price"] == "first" {
-		c.Price = market.FirstPrice
+		c.Price = model.FirstPrice
 	}
 	c.StartMillis, _ = strconv.ParseInt(o["start"], 10, 64)
 	c.EndMillis, _ = strconv.ParseInt(o["end"], 10, 64)
@@ -212,13 +213,13 @@ func (s *script) putCampaign(name string, o options) {
 // that what was expected of it before hardly matters.
 func (s *script) countClicks(product string, clicks uint64) {
 	const times = 1_000_000
-	cell := market.ClickCell{Marketplace: 1, Format: market.Listing, Level: market.ClickAd, Product: product}
+	cell := market.ClickCell{Marketplace: 1, Format: model.Listing, Level: market.ClickAd, Product: product}
 	s.m.PutClickRate(1, &cell, learn.Counts{Impressions: 1_000 * times * learn.One, Clicks: (clicks*times + 100) * learn.One})
 }
 
 func (s *script) putBid(name, target string, amount money.Micros, o options) {
 	s.bid++
-	b := market.Bid{Ordinal: s.bid, Target: target, Amount: amount, Active: !o.has("inactive"), Location: o["location"]}
+	b := model.Bid{Ordinal: s.bid, Target: target, Amount: amount, Active: !o.has("inactive"), Location: o["location"]}
 	b.Triggers = s.triggers(o.list("triggers"))
 	s.m.PutBid(&s.campaigns[name].Campaign, &b)
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // This file holds the gates budget and wallet. A campaign's headroom is what is left of its budget minus the hold,
@@ -32,7 +33,7 @@ func (s *Scratch) headroomOf(x *market.Balances, earlier uint64) headroom {
 // gate returns the first of the gates budget and wallet that a bid fails. When it passes both, it returns the largest
 // amount with which the bid may compete: what is left of budget and wallet, so that one more interaction can be paid in
 // full. What is left must be above the reserve price, like the bid.
-func (r *headroom) gate(charge market.ChargeType, floor uint64) (most uint64, lost Reason) {
+func (r *headroom) gate(charge model.ChargeType, floor uint64) (most uint64, lost Reason) {
 	switch {
 	case r.left <= r.hold+r.claimed || perUnit(r.left, charge) <= floor: // A hold is at most MaxMicros: no overflow.
 		return 0, Budget
@@ -43,15 +44,15 @@ func (r *headroom) gate(charge market.ChargeType, floor uint64) (most uint64, lo
 }
 
 // most returns the largest amount with which a bid of a charge type may compete.
-func (r *headroom) most(charge market.ChargeType) uint64 {
+func (r *headroom) most(charge model.ChargeType) uint64 {
 	return perUnit(min(r.left, r.wallet), charge)
 }
 
 // perUnit returns the largest amount of a charge type of which one interaction costs at most left. An amount of CPM is
 // that of a thousand impressions.
-func perUnit(left int64, charge market.ChargeType) uint64 {
+func perUnit(left int64, charge model.ChargeType) uint64 {
 	amount := uint64(max(left, 0)) // Not negative.
-	if charge == market.CPM {
+	if charge == model.CPM {
 		hi, lo := bits.Mul64(amount, 1000)
 		if hi != 0 {
 			return math.MaxUint64
@@ -63,7 +64,7 @@ func perUnit(left int64, charge market.ChargeType) uint64 {
 
 // gateHeadroom returns the first of the gates budget and wallet that a bid fails or, when it passes both, the largest
 // amount with which it may compete.
-func (s *Scratch) gateHeadroom(row uint32, charge market.ChargeType, floor uint64) (most uint64, lost Reason) {
+func (s *Scratch) gateHeadroom(row uint32, charge model.ChargeType, floor uint64) (most uint64, lost Reason) {
 	r := s.headroomOf(s.v.Balances(row), s.earlierCostOf(row))
 	return r.gate(charge, floor)
 }

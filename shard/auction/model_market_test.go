@@ -11,19 +11,21 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // modelMarket is a market as plain values. Tests set it up and feed it to the engine, and the naive model reads it.
 type modelMarket struct {
-	settings   market.Marketplace
-	categories map[string]market.Category
-	products   map[string]market.Product
+	settings   model.Marketplace
+	categories map[string]model.Category
+	products   map[string]model.Product
 	campaigns  map[string]*campaign
-	bids       map[bidKey]market.Bid // Without deleted bids.
-	slots      map[string]market.MediaSlot
-	placements map[string]market.Placement // By external id.
-	assets     map[string]market.Asset
+	bids       map[bidKey]model.Bid // Without deleted bids.
+	slots      map[string]model.MediaSlot
+	placements map[string]model.Placement // By external id.
+	assets     map[string]model.Asset
 	segments   map[string][]uint64
 	exposures  frequencyCounts // The exposures of users to campaigns and bids.
 	stale      *auction.Groups
@@ -38,7 +40,7 @@ type modelMarket struct {
 }
 
 type campaign struct {
-	market.Campaign
+	model.Campaign
 	left, wallet money.Micros
 
 	hold, walletHold money.Micros
@@ -46,7 +48,7 @@ type campaign struct {
 	total            money.Micros // The expected cost of all wins, and their number.
 	won              uint64
 
-	pacing uint64 // The pacing state, 0 for market.PacingOpen.
+	pacing uint64 // The pacing state, 0 for pacing.Open.
 	slot   *market.Balances
 }
 
@@ -63,14 +65,14 @@ func (c frequencyCounts) Count(q auction.FrequencyQuery) uint32 { return c[q] }
 
 func newModelMarket() *modelMarket {
 	return &modelMarket{
-		settings:   market.Marketplace{Ordinal: 1, CurrencyExponent: 2, ExternalDemand: market.ExternalDemand{OwnValue: "gavel"}},
-		categories: map[string]market.Category{},
-		products:   map[string]market.Product{},
+		settings:   model.Marketplace{Ordinal: 1, CurrencyExponent: 2, ExternalDemand: model.ExternalDemand{OwnValue: "gavel"}},
+		categories: map[string]model.Category{},
+		products:   map[string]model.Product{},
 		campaigns:  map[string]*campaign{},
-		bids:       map[bidKey]market.Bid{},
-		slots:      map[string]market.MediaSlot{},
-		placements: map[string]market.Placement{},
-		assets:     map[string]market.Asset{},
+		bids:       map[bidKey]model.Bid{},
+		slots:      map[string]model.MediaSlot{},
+		placements: map[string]model.Placement{},
+		assets:     map[string]model.Asset{},
 		segments:   map[string][]uint64{},
 		exposures:  frequencyCounts{},
 		earlier:    map[*campaign]money.Micros{},
@@ -131,7 +133,7 @@ func (c *campaign) publish() {
 
 func (c *campaign) pacingState() uint64 {
 	if c.pacing == 0 {
-		return market.PacingOpen
+		return pacing.Open
 	}
 	return c.pacing
 }
@@ -139,10 +141,10 @@ func (c *campaign) pacingState() uint64 {
 // campaign adds a campaign with money. Its group and id follow from its number.
 func (w *modelMarket) campaign(name, vendor string, number uint32) *campaign {
 	group := ids.Group(1 + number%3)
-	c := &campaign{left: math.MaxInt64, wallet: math.MaxInt64, Campaign: market.Campaign{
+	c := &campaign{left: math.MaxInt64, wallet: math.MaxInt64, Campaign: model.Campaign{
 		ID: ids.Mint(int64(number), [10]byte{9: byte(number)}, ids.Shard(group-1)), Name: name, Ordinal: number/3 + 1,
-		Group: group, Marketplace: w.settings.Ordinal, VendorID: vendor, Charge: market.CPC,
-		Active: true, Status: market.Approved,
+		Group: group, Marketplace: w.settings.Ordinal, VendorID: vendor, Charge: model.CPC,
+		Active: true, Status: model.Approved,
 	}}
 	w.campaigns[name] = c
 	return c
@@ -250,7 +252,7 @@ func (o *outcome) lose(c *campaign, reason auction.Reason) {
 }
 
 type win struct {
-	kind      market.TargetType
+	kind      model.TargetType
 	id        string
 	variation string
 	campaign  string // The campaign's id, empty for external demand.

@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -18,15 +19,15 @@ import (
 
 // modelBid is a bid that passed the gates.
 type modelBid struct {
-	bid              *market.Bid // Nil for external demand.
-	entity           string      // The entity, which wins at most once.
+	bid              *model.Bid // Nil for external demand.
+	entity           string     // The entity, which wins at most once.
 	product, vendor  string
 	variation        string
 	campaign, source string
 	owner            *campaign
 	amount           money.Micros
 	floor            money.Micros
-	charge           market.ChargeType
+	charge           model.ChargeType
 	quality          *big.Int
 	weight, score    *big.Int
 	click, average   uint32 // Click rates of the ad, and of an average ad there.
@@ -81,7 +82,7 @@ func (w *modelMarket) external(q query, t *auction.Params, seed uint64, o *outco
 			continue
 		}
 		quality := w.bestQuality(q, b.product)
-		floor := w.floor(q, market.CPC, &market.Bid{Target: b.product})
+		floor := w.floor(q, model.CPC, &model.Bid{Target: b.product})
 		switch {
 		case !p.Active:
 			o.lost[auction.ProductInactive]++
@@ -94,7 +95,7 @@ func (w *modelMarket) external(q query, t *auction.Params, seed uint64, o *outco
 		default:
 			key := 1<<63 | uint64(i)
 			offers = append(offers, &modelBid{
-				entity: b.product, product: b.product, vendor: "\x00external", source: b.source, amount: b.amount, charge: market.CPC,
+				entity: b.product, product: b.product, vendor: "\x00external", source: b.source, amount: b.amount, charge: model.CPC,
 				quality: quality, key: key, tie: market.Mix(seed, key),
 			})
 		}
@@ -114,7 +115,7 @@ func (w *modelMarket) flights(q query, product string) (all []flight) {
 		if id != product || slices.ContainsFunc(all, func(f flight) bool { return f.variation == q.variations[i] }) {
 			continue
 		}
-		asked := int64(market.QualityOne)
+		asked := int64(model.QualityOne)
 		if len(q.quality) > 0 {
 			asked = int64(q.quality[i])
 		}
@@ -136,7 +137,7 @@ func (w *modelMarket) bestQuality(q query, product string) *big.Int {
 	if i := slices.Index(q.products, product); len(q.quality) > 0 {
 		return quality.Mul(quality, big.NewInt(int64(q.quality[i])))
 	}
-	return quality.Mul(quality, big.NewInt(market.QualityOne))
+	return quality.Mul(quality, big.NewInt(model.QualityOne))
 }
 
 func compare(a, b *modelBid) int {
@@ -156,7 +157,7 @@ func compare(a, b *modelBid) int {
 }
 
 // assignPairs assigns the bids of a product to its pairs: the best bid to the best pair, and so on.
-func (w *modelMarket) assignPairs(q query, offers []*modelBid, types map[market.ChargeType]bool) {
+func (w *modelMarket) assignPairs(q query, offers []*modelBid, types map[model.ChargeType]bool) {
 	slices.SortFunc(offers, compare)
 	dealt := map[string]int{}
 	for _, x := range offers {
@@ -169,13 +170,13 @@ func (w *modelMarket) assignPairs(q query, offers []*modelBid, types map[market.
 	}
 }
 
-func (x *modelBid) value(types map[market.ChargeType]bool) {
+func (x *modelBid) value(types map[model.ChargeType]bool) {
 	x.weight = weight(types, x)
 	x.score = new(big.Int).Mul(big.NewInt(int64(x.amount)), x.weight)
 }
 
 func (w *modelMarket) rank(q query, offers []*modelBid, o *outcome) {
-	types := map[market.ChargeType]bool{}
+	types := map[model.ChargeType]bool{}
 	for _, x := range offers {
 		types[x.charge] = true
 		x.click, x.average = w.clickRates(q, x)
@@ -254,11 +255,11 @@ func (w *modelMarket) win(q query, x, next *modelBid) win {
 		return o
 	}
 	p := w.products[b.Target]
-	if o.kind == market.TargetProduct && p.Brand != "" {
+	if o.kind == model.TargetProduct && p.Brand != "" {
 		o.id = p.Brand
 	}
-	if o.kind != market.TargetURL {
-		o.kind = market.TargetProduct
+	if o.kind != model.TargetURL {
+		o.kind = model.TargetProduct
 	}
 	o.shows = fmt.Sprintf("%s %s %s", x.vendor, b.Creative.Title, b.Creative.Content)
 	products := b.Creative.Products
@@ -274,9 +275,9 @@ func (w *modelMarket) win(q query, x, next *modelBid) win {
 }
 
 // weight returns the value of one unit of the bid for an impression.
-func weight(types map[market.ChargeType]bool, x *modelBid) *big.Int {
+func weight(types map[model.ChargeType]bool, x *modelBid) *big.Int {
 	w := new(big.Int).Set(x.quality)
-	containsRate := len(types) > 1 && types[market.CPM] && x.charge != market.CPM
+	containsRate := len(types) > 1 && types[model.CPM] && x.charge != model.CPM
 	if x.exponent > 0 && !containsRate {
 		w.Mul(w, big.NewInt(int64(learn.Factor(x.click, x.average, x.exponent)))).Rsh(w, 16)
 		if w.Sign() == 0 {
@@ -290,10 +291,10 @@ func weight(types map[market.ChargeType]bool, x *modelBid) *big.Int {
 		rate := big.NewInt(n << 32 / of)
 		w.Mul(w, rate).Rsh(w, 32)
 	}
-	if x.charge == market.CPM {
+	if x.charge == model.CPM {
 		w.Div(w, big.NewInt(1000))
 	}
-	if x.charge == market.CPA {
+	if x.charge == model.CPA {
 		part(10, 100)
 	}
 	if containsRate {
@@ -310,7 +311,7 @@ func (w *modelMarket) price(x, next *modelBid) money.Micros {
 		return 0
 	}
 	price := x.amount
-	if x.owner.Price != market.FirstPrice && x.owner.Type != market.Exclusive {
+	if x.owner.Price != model.FirstPrice && x.owner.Type != model.Exclusive {
 		least := max(x.floor, money.PerMinor(w.settings.CurrencyExponent))
 		if next != nil {
 			worth, rest := new(big.Int).DivMod(next.score, x.weight, new(big.Int))
@@ -321,7 +322,7 @@ func (w *modelMarket) price(x, next *modelBid) money.Micros {
 		}
 		price = min(price, least)
 	}
-	if x.charge == market.CPM {
+	if x.charge == model.CPM {
 		return min((price+999)/1000, max(1, x.amount/1000))
 	}
 	return price

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/keyword"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -38,7 +39,7 @@ func isAd(q query) bool { return q.kind == auction.Banners || q.kind == auction.
 func isTravel(q query) bool { return q.kind == auction.Hotels || q.kind == auction.Flights }
 
 // allows reports whether the contexts make a bid a candidate.
-func (w *modelMarket) allows(q query, c *campaign, b *market.Bid) bool {
+func (w *modelMarket) allows(q query, c *campaign, b *model.Bid) bool {
 	switch {
 	case c.Format != max(q.kind, auction.Listings).Format():
 		return false
@@ -62,20 +63,20 @@ func (w *modelMarket) travels(q query, product string) bool {
 	return slices.Contains(has, kind) && (!anySite || slices.Contains(has, "site:"+q.site))
 }
 
-func (w *modelMarket) loses(q query, c *campaign, b *market.Bid, t *auction.Params) (amount money.Micros, reason auction.Reason, lost bool) {
+func (w *modelMarket) loses(q query, c *campaign, b *model.Bid, t *auction.Params) (amount money.Micros, reason auction.Reason, lost bool) {
 	p, known := w.products[b.Target]
-	product := b.TargetType == market.TargetProduct
+	product := b.TargetType == model.TargetProduct
 	in := func(segment string) bool { return q.user != 0 && slices.Contains(w.segments[segment], q.user) }
 	hour := int((t.NowMillis + int64(t.OffsetSeconds)*1000) / 3_600_000 % (7 * 24))
 	hour = (hour + 3*24) % (7 * 24)
 	switch {
-	case !c.Active || c.Status == market.Terminated || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
+	case !c.Active || c.Status == model.Terminated || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
 		return 0, auction.Inactive, true
 	case t.NowMillis < c.StartMillis:
 		return 0, auction.NotStarted, true
 	case c.EndMillis != 0 && t.NowMillis >= c.EndMillis:
 		return 0, auction.Ended, true
-	case c.Status != market.Approved:
+	case c.Status != model.Approved:
 		return 0, auction.NotApproved, true
 	case q.kind == auction.Banners && !slices.ContainsFunc(b.Creative.Assets, w.approved):
 		return 0, auction.NotApproved, true
@@ -97,7 +98,7 @@ func (w *modelMarket) loses(q query, c *campaign, b *market.Bid, t *auction.Para
 		return 0, auction.Reserve, true
 	}
 	amount, reason, lost = w.gateMoney(q, c, b, t, w.adjusted(c, b, hour, in))
-	if !lost && c.Type != market.Exclusive && product && w.sponsored(q, b.Target, t) {
+	if !lost && c.Type != model.Exclusive && product && w.sponsored(q, b.Target, t) {
 		return 0, auction.Exclusive, true
 	}
 	return amount, reason, lost
@@ -112,11 +113,11 @@ func (w *modelMarket) sponsored(q query, product string, t *auction.Params) bool
 	for key, b := range w.bids {
 		c := w.campaigns[key.campaign]
 		switch {
-		case c.Type != market.Exclusive || c.Format != max(q.kind, auction.Listings).Format():
+		case c.Type != model.Exclusive || c.Format != max(q.kind, auction.Listings).Format():
 			continue
-		case b.TargetType != market.TargetProduct || b.Target != product:
+		case b.TargetType != model.TargetProduct || b.Target != product:
 			continue
-		case !c.Active || c.Status != market.Approved || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
+		case !c.Active || c.Status != model.Approved || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
 			continue
 		case t.NowMillis < c.StartMillis || c.EndMillis != 0 && t.NowMillis >= c.EndMillis:
 			continue
@@ -135,7 +136,7 @@ func (w *modelMarket) sponsored(q query, product string, t *auction.Params) bool
 }
 
 // gateMoney returns the first gate of money, pacing and frequency that a bid of an adjusted amount fails.
-func (w *modelMarket) gateMoney(q query, c *campaign, b *market.Bid, t *auction.Params, amount money.Micros) (money.Micros, auction.Reason, bool) {
+func (w *modelMarket) gateMoney(q query, c *campaign, b *model.Bid, t *auction.Params, amount money.Micros) (money.Micros, auction.Reason, bool) {
 	floor := w.floor(q, c.Charge, b)
 	local := t.NowMillis + int64(t.OffsetSeconds)*1000
 	paced, passes := c.applyPacing(amount, floor, money.PerMinor(w.settings.CurrencyExponent), t)
@@ -151,7 +152,7 @@ func (w *modelMarket) gateMoney(q query, c *campaign, b *market.Bid, t *auction.
 		return 0, gate, true
 	case !passes:
 		return 0, auction.Pacing, true
-	case q.user != 0 && slices.ContainsFunc(c.Caps, func(x market.Cap) bool { return w.exposures[frequencyQuery(q.user, c, b, x, local)] >= x.Limit }):
+	case q.user != 0 && slices.ContainsFunc(c.Caps, func(x model.Cap) bool { return w.exposures[frequencyQuery(q.user, c, b, x, local)] >= x.Limit }):
 		return 0, auction.Frequency, true
 	}
 	if most < paced {
@@ -161,11 +162,11 @@ func (w *modelMarket) gateMoney(q query, c *campaign, b *market.Bid, t *auction.
 }
 
 // frequencyQuery returns the query for what a cap counts.
-func frequencyQuery(user uint64, c *campaign, b *market.Bid, x market.Cap, local int64) auction.FrequencyQuery {
+func frequencyQuery(user uint64, c *campaign, b *model.Bid, x model.Cap, local int64) auction.FrequencyQuery {
 	n := x.Type - 1
 	q := auction.FrequencyQuery{
-		User: user, Group: uint16(c.Group), Campaign: c.Ordinal, Interaction: market.CapInteraction(n % 9 / 3),
-		Period: market.Period(n % 3), LocalMillis: local,
+		User: user, Group: uint16(c.Group), Campaign: c.Ordinal, Interaction: model.CapInteraction(n % 9 / 3),
+		Period: model.Period(n % 3), LocalMillis: local,
 	}
 	if n >= 9 {
 		q.Bid = b.Ordinal
@@ -173,20 +174,20 @@ func frequencyQuery(user uint64, c *campaign, b *market.Bid, x market.Cap, local
 	return q
 }
 
-func (w *modelMarket) approved(a market.BannerAsset) bool {
+func (w *modelMarket) approved(a model.BannerAsset) bool {
 	return a.AssetID == "" || w.assets[a.AssetID].Approved
 }
 
 // shown lists the assets of a banner that may be shown.
-func (w *modelMarket) shown(q query, b *market.Bid) (all []market.BannerAsset) {
+func (w *modelMarket) shown(q query, b *model.Bid) (all []model.BannerAsset) {
 	device := q.device
 	if device == auction.NoDevice {
 		device = auction.Desktop
 	}
 	slot := w.slots[q.place].Dimensions
-	declared := slot[auction.Desktop] != market.Dimensions{} || slot[auction.Mobile] != market.Dimensions{}
+	declared := slot[auction.Desktop] != model.Dimensions{} || slot[auction.Mobile] != model.Dimensions{}
 	for _, a := range b.Creative.Assets {
-		fits := !declared || slot[device] != market.Dimensions{} && (a.Dimensions == market.Dimensions{} || a.Dimensions == slot[device])
+		fits := !declared || slot[device] != model.Dimensions{} && (a.Dimensions == model.Dimensions{} || a.Dimensions == slot[device])
 		if w.approved(a) && fits && (b.Creative.Device == auction.NoDevice || b.Creative.Device == device) {
 			all = append(all, a)
 		}
@@ -208,12 +209,12 @@ func (w *modelMarket) locationMatches(own, asked string) bool {
 }
 
 // floor is the reserve price of a bid.
-func (w *modelMarket) floor(q query, charge market.ChargeType, b *market.Bid) money.Micros {
+func (w *modelMarket) floor(q query, charge model.ChargeType, b *model.Bid) money.Micros {
 	floor := w.settings.Reserve[charge]
 	place, _ := w.place(q)
 	for _, r := range w.settings.Reserves {
 		var in []string
-		if b.TargetType == market.TargetProduct {
+		if b.TargetType == model.TargetProduct {
 			for _, c := range w.products[b.Target].Categories {
 				in = append(in, w.ancestors(c)...)
 			}
@@ -230,7 +231,7 @@ func (w *modelMarket) floor(q query, charge market.ChargeType, b *market.Bid) mo
 	return max(floor, 0)
 }
 
-func (w *modelMarket) adjusted(c *campaign, b *market.Bid, hour int, in func(string) bool) money.Micros {
+func (w *modelMarket) adjusted(c *campaign, b *model.Bid, hour int, in func(string) bool) money.Micros {
 	amount := w.baseBid(c, b)
 	scale := func(n, of int64) {
 		amount.Mul(amount, big.NewInt(n)).Div(amount, big.NewInt(of))
@@ -270,23 +271,23 @@ func (c *campaign) applyPacing(amount, floor, minor money.Micros, t *auction.Par
 	return shaded, pass == 1<<32-1 || sample < pass
 }
 
-func (w *modelMarket) triggered(q query, c *campaign, b *market.Bid) bool {
+func (w *modelMarket) triggered(q query, c *campaign, b *model.Bid) bool {
 	open := true
 	for _, t := range b.Triggers {
 		open = open && t.Kind.IsNegative()
 		switch {
-		case t.Kind == market.TriggerProduct:
-			own := c.Format == market.Listing && t.Value == b.Target && isTravel(q) && len(q.products) == 0
+		case t.Kind == model.TriggerProduct:
+			own := c.Format == model.Listing && t.Value == b.Target && isTravel(q) && len(q.products) == 0
 			if slices.Contains(q.products, t.Value) || own {
 				return true
 			}
-		case t.Kind == market.TriggerCategory:
+		case t.Kind == model.TriggerCategory:
 			for _, name := range slices.Concat(q.clauses...) {
 				if name == t.Value || slices.Contains(w.ancestors(name), t.Value) {
 					return true
 				}
 			}
-		case t.Kind == market.TriggerCategories:
+		case t.Kind == model.TriggerCategories:
 			if w.satisfies(q, t.Value) {
 				return true
 			}
@@ -297,20 +298,20 @@ func (w *modelMarket) triggered(q query, c *campaign, b *market.Bid) bool {
 	return open
 }
 
-func (w *modelMarket) negated(q query, b *market.Bid) bool {
-	return slices.ContainsFunc(b.Triggers, func(t market.Trigger) bool { return t.Kind.IsNegative() && keywordMatches(q, t) })
+func (w *modelMarket) negated(q query, b *model.Bid) bool {
+	return slices.ContainsFunc(b.Triggers, func(t model.Trigger) bool { return t.Kind.IsNegative() && keywordMatches(q, t) })
 }
 
 // keywordMatches compares a keyword with the query, as texts between blanks.
-func keywordMatches(q query, t market.Trigger) bool {
+func keywordMatches(q query, t model.Trigger) bool {
 	query := " " + keyword.Text([]string{q.search}) + " "
 	if !q.hasSearch || t.Value == "" {
 		return false
 	}
 	switch t.Kind {
-	case market.TriggerExact, market.TriggerNotExact:
+	case model.TriggerExact, model.TriggerNotExact:
 		return query == " "+t.Value+" "
-	case market.TriggerPhrase:
+	case model.TriggerPhrase:
 		return strings.Contains(query, " "+t.Value+" ")
 	default:
 	}
@@ -346,7 +347,7 @@ func (w *modelMarket) satisfies(q query, product string) bool {
 	return true
 }
 
-func passes(q query, p market.Product) bool {
+func passes(q query, p model.Product) bool {
 	var found []bool
 	for _, x := range q.attributes {
 		found = append(found, slices.Contains(p.Attributes, x))

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/auction"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -77,7 +77,7 @@ func (w *modelMarket) headroom(c *campaign, floor money.Micros) (most money.Micr
 
 // perUnit returns the amount of which one interaction costs what is left.
 func (c *campaign) perUnit(left money.Micros) money.Micros {
-	if c.Charge != market.CPM || left <= 0 {
+	if c.Charge != model.CPM || left <= 0 {
 		return left
 	}
 	if left > math.MaxInt64/1000 {
@@ -100,14 +100,14 @@ func (x *modelBid) expected(rank int, price money.Micros) money.Micros {
 		return 0
 	}
 	cost := big.NewInt(int64(price))
-	if x.charge != market.CPM {
+	if x.charge != model.CPM {
 		seen := []int64{65_536, 52_428, 39_321}[min(rank, 2)] // The visibility of the rank, in units of 1/2^16.
 		for range rank - 2 {
 			seen = seen * 9 / 10
 		}
 		probability := new(big.Int).Mul(big.NewInt(seen), big.NewInt(int64(x.click)))
 		probability.Rsh(probability, 16)
-		if x.charge == market.CPA { // 10 of 100 clicks are followed by a purchase.
+		if x.charge == model.CPA { // 10 of 100 clicks are followed by a purchase.
 			probability.Mul(probability, big.NewInt(10<<32/100)).Rsh(probability, 32)
 		}
 		cost.Mul(cost, probability)

@@ -4,15 +4,16 @@ import (
 	"math/bits"
 
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
-// applyPacing returns a bid amount after a pacing state that is not market.PacingOpen, and the probability that the bid
+// applyPacing returns a bid amount after a pacing word that is not pacing.Open, and the probability that the bid
 // competes, in units of 1/2^32. The bid is shaded first, but not below the smallest amount that can win. Where the
-// pacing state asks for more shading, the probability is reduced instead, by the square of the missing factor, because
+// word asks for more shading, the probability is reduced instead, by the square of the missing factor, because
 // spend falls with the square of the shading.
-func (s *Scratch) applyPacing(state, amount, floor uint64) (shaded, probability uint64) {
-	probability = state >> 32
-	hi, lo := bits.Mul64(amount, state&(1<<32-1))
+func (s *Scratch) applyPacing(word, amount, floor uint64) (shaded, probability uint64) {
+	probability = word >> 32
+	hi, lo := bits.Mul64(amount, word&(1<<32-1))
 	shaded = min(hi<<33|lo>>31, amount) // Never above what was bid.
 	least := min(max(floor+1, s.minor), amount)
 	if shaded >= least {
@@ -27,7 +28,7 @@ func (s *Scratch) applyPacing(state, amount, floor uint64) (shaded, probability 
 // passesPacing reports whether a campaign competes in this request. The answer is the same for all auctions of the
 // request, so that a campaign competes on the whole page or not at all.
 func (s *Scratch) passesPacing(probability uint64, c *market.CampaignRow) bool {
-	return probability >= market.PacingAlways || s.draw(c) < probability
+	return probability >= pacing.Always || s.draw(c) < probability
 }
 
 // draw returns a number for the campaign in this request that is uniformly distributed over 0 to 2^32-1.

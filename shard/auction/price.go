@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -21,7 +22,7 @@ func (s *Scratch) price(rank int) money.Micros {
 		return 0 // External bids are recorded and never charged.
 	}
 	amount := c.amount
-	if s.v.Campaign(c.campaign).Price == market.SecondPrice {
+	if s.v.Campaign(c.campaign).Price == model.SecondPrice {
 		least := max(s.floorOf(c.charge, s.productOf(h)), s.minor)
 		if j := s.runnerUp(rank); j != nil {
 			weight := s.weight(s.types, c.charge, h.quality, c.click)
@@ -34,7 +35,7 @@ func (s *Scratch) price(rank int) money.Micros {
 		}
 		amount = min(amount, least)
 	}
-	if c.charge == market.CPM {
+	if c.charge == model.CPM {
 		amount = perImpression(amount, c.amount)
 	}
 	return money.Micros(amount) // At most the bid.
@@ -97,6 +98,6 @@ func (s *Scratch) productOf(h *hit) *market.ProductRow {
 }
 
 // minorUnit returns one minor unit of the currency in micros, which is the smallest price.
-func minorUnit(m *market.Marketplace) uint64 {
+func minorUnit(m *model.Marketplace) uint64 {
 	return uint64(money.PerMinor(min(m.CurrencyExponent, money.MaxExponent)))
 }

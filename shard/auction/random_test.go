@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/keyword"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -132,12 +133,12 @@ func newRandomMarket(seed uint64, products int) *randomMarket {
 	r := &randomMarket{Rand: rand.New(rand.NewPCG(seed, 1)), modelMarket: newModelMarket(), m: market.New(seed), size: products, big: seed%2 == 1}
 	for i := range 6 + r.size/4 {
 		c := r.modelMarket.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i))
-		c.Format = []market.AdFormat{market.Listing, market.Banner, market.Listing, market.SponsoredBrand}[i%4]
+		c.Format = []model.AdFormat{model.Listing, model.Banner, model.Listing, model.SponsoredBrand}[i%4]
 		switch i % 5 {
 		case 2:
-			c.Type = market.Exclusive
+			c.Type = model.Exclusive
 		case 0, 1:
-			c.Type = market.Autobidding
+			c.Type = model.Autobidding
 		}
 		r.draw(c)
 	}
@@ -335,7 +336,7 @@ func (r *randomMarket) changeMarket() {
 		delete(r.products, id)
 		r.m.DeleteProduct(1, id)
 	case n < 83:
-		c := market.Category{ID: r.category()}
+		c := model.Category{ID: r.category()}
 		if r.IntN(3) > 0 {
 			c.ParentID = r.category()
 		}
@@ -378,7 +379,7 @@ func (r *randomMarket) reload() {
 // changeBid changes or deletes a bid with probability one half; otherwise it adds one.
 func (r *randomMarket) changeBid() {
 	var key bidKey
-	var b market.Bid
+	var b model.Bid
 	if i := r.IntN(2*len(r.keys) + 1); i < len(r.keys) {
 		key = r.keys[i]
 		b = r.bids[key]
@@ -390,9 +391,9 @@ func (r *randomMarket) changeBid() {
 	} else {
 		r.next++
 		key = bidKey{r.someCampaign().Name, r.next}
-		b = market.Bid{Ordinal: r.next, Target: r.product()}
-		if r.campaigns[key.campaign].Format != market.Listing {
-			b.TargetType, b.Creative = market.TargetType(r.IntN(4)), r.creative()
+		b = model.Bid{Ordinal: r.next, Target: r.product()}
+		if r.campaigns[key.campaign].Format != model.Listing {
+			b.TargetType, b.Creative = model.TargetType(r.IntN(4)), r.creative()
 		}
 		r.keys = append(r.keys, key)
 	}
@@ -407,7 +408,7 @@ func (r *randomMarket) changeBid() {
 }
 
 // cycle reports whether the category would be its own ancestor, which the catalog refuses.
-func (r *randomMarket) cycle(c market.Category) bool {
+func (r *randomMarket) cycle(c model.Category) bool {
 	for id := c.ParentID; id != ""; id = r.categories[id].ParentID {
 		if id == c.ID {
 			return true
@@ -418,26 +419,26 @@ func (r *randomMarket) cycle(c market.Category) bool {
 
 func (r *randomMarket) draw(c *campaign) {
 	c.Active = r.IntN(12) > 0
-	c.Status = market.Approved
+	c.Status = model.Approved
 	if r.IntN(12) == 0 {
-		c.Status = market.Status(r.IntN(4))
+		c.Status = model.Status(r.IntN(4))
 	}
 	c.StartMillis = []int64{0, 0, 0, 0, 100, 101}[r.IntN(6)]
 	c.EndMillis = []int64{0, 0, 0, 0, 100, 101}[r.IntN(6)]
-	c.Charge = market.CPC
+	c.Charge = model.CPC
 	if r.IntN(3) == 0 {
-		c.Charge = market.ChargeType(1 + r.IntN(3))
+		c.Charge = model.ChargeType(1 + r.IntN(3))
 	}
 	c.TargetROASMilli = []uint32{0, 500, 2_500, 20_000}[r.IntN(4)]
-	c.Price = market.SecondPrice
+	c.Price = model.SecondPrice
 	if r.IntN(6) == 0 {
-		c.Price = market.FirstPrice
+		c.Price = model.FirstPrice
 	}
 	r.drawTerms(c)
 }
 
-func (r *randomMarket) drawProduct() market.Product {
-	p := market.Product{ID: r.product(), Active: r.IntN(10) > 0, Quality: r.score(), Price: r.price()}
+func (r *randomMarket) drawProduct() model.Product {
+	p := model.Product{ID: r.product(), Active: r.IntN(10) > 0, Quality: r.score(), Price: r.price()}
 	for range r.IntN(4) {
 		p.Categories = append(p.Categories, r.category())
 	}
@@ -509,13 +510,13 @@ func (r *randomMarket) query() query {
 	return q
 }
 
-func (r *randomMarket) triggers(target string) (list []market.Trigger) {
+func (r *randomMarket) triggers(target string) (list []model.Trigger) {
 	if r.IntN(2) == 0 {
-		return []market.Trigger{{Kind: market.TriggerProduct, Value: target}, {Kind: market.TriggerCategories, Value: target}}
+		return []model.Trigger{{Kind: model.TriggerProduct, Value: target}, {Kind: model.TriggerCategories, Value: target}}
 	}
 	for range r.IntN(3) {
-		t := market.Trigger{Kind: market.TriggerKind(r.IntN(market.TriggerKinds)), Value: r.product()}
-		if t.Kind == market.TriggerCategory {
+		t := model.Trigger{Kind: model.TriggerKind(r.IntN(model.TriggerKinds)), Value: r.product()}
+		if t.Kind == model.TriggerCategory {
 			t.Value = r.category()
 		}
 		if t.Kind.IsKeyword() {
@@ -547,7 +548,7 @@ func (r *randomMarket) location() string {
 }
 
 func (r *randomMarket) score() uint32 {
-	return []uint32{market.QualityOne, market.QualityOne, market.QualityOne / 2, 1, 0, r.Uint32N(market.QualityOne + 1)}[r.IntN(6)]
+	return []uint32{model.QualityOne, model.QualityOne, model.QualityOne / 2, 1, 0, r.Uint32N(model.QualityOne + 1)}[r.IntN(6)]
 }
 
 // price returns a catalog price, 0 for none. With most of them a click is worth about as much as other bids offer.

@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/gavel-ads/gavel/shard/auction"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // This file generates banners, sponsored brands, travel and targeting.
@@ -43,7 +44,7 @@ func (r *randomMarket) drawKind(q *query) {
 }
 
 func (r *randomMarket) drawTerms(c *campaign) {
-	c.Segments, c.Schedule, c.Caps, c.Products = market.SegmentRules{}, nil, nil, nil
+	c.Segments, c.Schedule, c.Caps, c.Products = model.SegmentRules{}, nil, nil, nil
 	if r.IntN(3) > 0 {
 		return
 	}
@@ -54,18 +55,18 @@ func (r *randomMarket) drawTerms(c *campaign) {
 		c.Segments.Exclude = append(c.Segments.Exclude, r.segment())
 	}
 	for r.IntN(2) == 0 {
-		x := market.SegmentMultiplier{Segment: r.segment(), Multiplier: 100_000 + r.Uint32N(9_900_001)}
+		x := model.SegmentMultiplier{Segment: r.segment(), Multiplier: 100_000 + r.Uint32N(9_900_001)}
 		c.Segments.Multipliers = append(c.Segments.Multipliers, x)
 	}
 	if r.IntN(3) == 0 {
-		c.Schedule = make([]uint16, market.ScheduleHours)
+		c.Schedule = make([]uint16, model.ScheduleHours)
 		for i := range c.Schedule {
 			c.Schedule[i] = []uint16{100, 100, 0, 50, 250, 1_000, 1}[r.IntN(7)]
 		}
 	}
-	for n := range uint8(market.RestrictionTypes) {
+	for n := range uint8(model.RestrictionTypes) {
 		if r.IntN(20) == 0 {
-			c.Caps = append(c.Caps, market.Cap{Type: n + 1, Limit: 1 + r.Uint32N(3)})
+			c.Caps = append(c.Caps, model.Cap{Type: n + 1, Limit: 1 + r.Uint32N(3)})
 		}
 	}
 	for r.IntN(2) == 0 {
@@ -73,10 +74,10 @@ func (r *randomMarket) drawTerms(c *campaign) {
 	}
 }
 
-func (r *randomMarket) creative() *market.Creative {
-	c := &market.Creative{Place: r.place(), Device: auction.Device(r.IntN(4) % 3)}
+func (r *randomMarket) creative() *model.Creative {
+	c := &model.Creative{Place: r.place(), Device: auction.Device(r.IntN(4) % 3)}
 	for range 1 + r.IntN(3) {
-		a := market.BannerAsset{URL: "https://a/" + r.word(), Dimensions: r.dimensions()}
+		a := model.BannerAsset{URL: "https://a/" + r.word(), Dimensions: r.dimensions()}
 		if r.IntN(3) == 0 {
 			a.AssetID = r.word()
 			a.URL = a.URL[:9*r.IntN(2)]
@@ -105,13 +106,13 @@ func (r *randomMarket) changeRecords() {
 			r.m.DeleteMediaSlot(1, id)
 			return
 		}
-		s := market.MediaSlot{ID: id, Active: r.IntN(8) > 0}
+		s := model.MediaSlot{ID: id, Active: r.IntN(8) > 0}
 		s.Dimensions[auction.Desktop], s.Dimensions[auction.Mobile] = r.dimensions(), r.dimensions()
 		r.slots[id] = s
 		r.m.PutMediaSlot(1, &s)
 	case 1:
 		id := r.place()
-		p := market.Placement{ID: "uuid-of-" + id, ExternalID: id, Active: r.IntN(8) > 0}
+		p := model.Placement{ID: "uuid-of-" + id, ExternalID: id, Active: r.IntN(8) > 0}
 		if r.IntN(6) == 0 {
 			delete(r.placements, id)
 			r.m.DeletePlacement(1, &p)
@@ -120,7 +121,7 @@ func (r *randomMarket) changeRecords() {
 		r.placements[id] = p
 		r.m.PutPlacement(1, &p)
 	case 2:
-		a := market.Asset{ID: r.word(), URL: "https://record/", Approved: r.IntN(3) > 0}
+		a := model.Asset{ID: r.word(), URL: "https://record/", Approved: r.IntN(3) > 0}
 		if r.IntN(6) == 0 {
 			delete(r.assets, a.ID)
 			r.m.DeleteAsset(1, a.ID)
@@ -153,9 +154,9 @@ func (r *randomMarket) recordExposure() {
 	}
 	key := r.keys[r.IntN(len(r.keys))]
 	b := r.bids[key]
-	for n := range uint8(market.RestrictionTypes) {
+	for n := range uint8(model.RestrictionTypes) {
 		for hour := range int64(3) {
-			r.exposures[frequencyQuery(uint64(1+r.IntN(3)), r.campaigns[key.campaign], &b, market.Cap{Type: n + 1}, 100+hour*3_600_000)] += r.Uint32N(2)
+			r.exposures[frequencyQuery(uint64(1+r.IntN(3)), r.campaigns[key.campaign], &b, model.Cap{Type: n + 1}, 100+hour*3_600_000)] += r.Uint32N(2)
 		}
 	}
 }
@@ -169,9 +170,9 @@ func (r *randomMarket) drawSettings() {
 	r.settings.LearnedQualityMilli = []uint16{0, 0, 600, 1_000}[r.IntN(4)]
 	r.settings.Reserves = nil
 	for r.IntN(3) > 0 {
-		x := market.ReserveRule{
-			Charge: market.ChargeType(1 + r.IntN(3)), Amount: money.Micros(r.IntN(15)) * 10_000, AnyFormat: r.IntN(3) == 0,
-			Format: market.AdFormat(r.IntN(3)),
+		x := model.ReserveRule{
+			Charge: model.ChargeType(1 + r.IntN(3)), Amount: money.Micros(r.IntN(15)) * 10_000, AnyFormat: r.IntN(3) == 0,
+			Format: model.AdFormat(r.IntN(3)),
 		}
 		if r.IntN(3) == 0 {
 			x.Place = r.place()
@@ -189,13 +190,13 @@ func (r *randomMarket) pacing() uint64 {
 	pass, multiplier := uint64(r.Uint32()), uint64(r.Uint32())
 	switch r.IntN(5) {
 	case 0:
-		pass = market.PacingAlways
+		pass = pacing.Always
 	case 1:
-		multiplier = market.PacingUnshaded
+		multiplier = pacing.Unshaded
 	case 2:
 		multiplier = uint64(r.Uint32N(1 << 20))
 	case 3:
-		multiplier = uint64(r.Uint32N(market.PacingUnshaded))
+		multiplier = uint64(r.Uint32N(pacing.Unshaded))
 	}
 	if r.IntN(6) == 0 {
 		pass = 0
@@ -219,6 +220,6 @@ func (r *randomMarket) place() string   { return []string{"top", "side"}[r.IntN(
 func (r *randomMarket) site() string    { return []string{"de", "fr"}[r.IntN(2)] }
 func (r *randomMarket) segment() string { return fmt.Sprint("seg", r.IntN(3)) }
 
-func (r *randomMarket) dimensions() market.Dimensions {
-	return []market.Dimensions{{}, {}, {Width: 300, Height: 250}, {Width: 728, Height: 90}}[r.IntN(4)]
+func (r *randomMarket) dimensions() model.Dimensions {
+	return []model.Dimensions{{}, {}, {Width: 300, Height: 250}, {Width: 728, Height: 90}}[r.IntN(4)]
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -32,14 +33,14 @@ const (
 )
 
 // Format returns the ad format of the campaigns that compete.
-func (k Kind) Format() market.AdFormat {
+func (k Kind) Format() model.AdFormat {
 	switch k {
 	case Banners:
-		return market.Banner
+		return model.Banner
 	case SponsoredBrand:
-		return market.SponsoredBrand
+		return model.SponsoredBrand
 	default:
-		return market.Listing
+		return model.Listing
 	}
 }
 
@@ -81,7 +82,7 @@ type Auction struct {
 	Slots          int // 1 to SlotsMax.
 	HasProducts    bool
 	Products       []ID     // In request order, repeats included. The first of equal ids is used.
-	Quality        []uint32 // Parallel to Products, in units of 1/market.QualityOne; empty means 1.0 for all.
+	Quality        []uint32 // Parallel to Products, in units of 1/model.QualityOne; empty means 1.0 for all.
 	Variations     []ID     // Flights only: parallel to Products. Each pair of product and variation competes for itself.
 	Site           Span     // Hotels and flights only.
 	Category       Category
@@ -122,13 +123,13 @@ const (
 )
 
 // Device is the device of an auction; NoDevice for a listing auction that names none.
-type Device = market.Device
+type Device = model.Device
 
 // The devices.
 const (
-	NoDevice = market.NoDevice
-	Desktop  = market.Desktop
-	Mobile   = market.Mobile
+	NoDevice = model.NoDevice
+	Desktop  = model.Desktop
+	Mobile   = model.Mobile
 )
 
 // Filter narrows listings by catalog metadata.
@@ -185,7 +186,7 @@ type Result struct {
 // Winner is one winner, rank 1 first.
 type Winner struct {
 	Rank         uint8
-	Type         market.TargetType  // For a sponsored brand TargetURL or TargetProduct, as the interface defines.
+	Type         model.TargetType   // For a sponsored brand TargetURL or TargetProduct, as the interface defines.
 	ID           []byte             // The product id or another target. For a sponsored brand the brand id or the URL.
 	IDJSONSafe   bool               // ID needs no JSON escaping.
 	Variation    []byte             // Flights only.

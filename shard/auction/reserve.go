@@ -2,13 +2,14 @@ package auction
 
 import (
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // floorRule is a reserve rule of a category that applies to the auction.
 type floorRule struct {
 	tree   market.Subtree
 	amount uint64
-	charge market.ChargeType
+	charge model.ChargeType
 }
 
 // setFloors computes the reserve prices of the auction: one for each charge type, and the rules that depend on the
@@ -40,14 +41,14 @@ func (s *Scratch) applies(r *market.Floor) bool {
 }
 
 // floorOf returns the reserve price for bids of a charge type on a product; r is nil for another target.
-func (s *Scratch) floorOf(charge market.ChargeType, r *market.ProductRow) uint64 {
+func (s *Scratch) floorOf(charge model.ChargeType, r *market.ProductRow) uint64 {
 	if len(s.floorRules) == 0 { // Kept short so that it is inlined where every bid is evaluated.
 		return s.floors[charge]
 	}
 	return s.ruledFloor(charge, r)
 }
 
-func (s *Scratch) ruledFloor(charge market.ChargeType, r *market.ProductRow) uint64 {
+func (s *Scratch) ruledFloor(charge model.ChargeType, r *market.ProductRow) uint64 {
 	floor := s.floors[charge]
 	for i := range s.floorRules {
 		f := &s.floorRules[i]

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // The score of a bid is its amount times a weight. Between bids of one charge type the weight is the quality alone.
@@ -14,29 +15,29 @@ import (
 // attributed.
 const priorPurchase = 10 << 32 / 100
 
-// chargeTypes is a set of market.ChargeType.
+// chargeTypes is a set of model.ChargeType.
 type chargeTypes uint8
 
-const cpmBit = chargeTypes(1 << market.CPM)
+const cpmBit = chargeTypes(1 << model.CPM)
 
 // containsRate reports whether the weight of a bid of a charge type, among competing bids of the charge types t, contains
 // its click rate.
-func (t chargeTypes) containsRate(charge market.ChargeType) bool {
-	return t&(t-1) != 0 && t&cpmBit != 0 && charge != market.CPM
+func (t chargeTypes) containsRate(charge model.ChargeType) bool {
+	return t&(t-1) != 0 && t&cpmBit != 0 && charge != model.CPM
 }
 
 // weight returns the weight of a bid of a charge type on a product of a quality, among competing bids of the charge
 // types t. It is at least 1 for a quality above 0. click is the bid's click rate in units of 1/2^32; it is not read unless
 // the weight contains it.
-func (t chargeTypes) weight(charge market.ChargeType, quality uint64, click uint32) uint64 {
+func (t chargeTypes) weight(charge model.ChargeType, quality uint64, click uint32) uint64 {
 	if t&(t-1) == 0 {
 		return quality
 	}
 	w := quality
-	if charge == market.CPM {
+	if charge == model.CPM {
 		w /= 1000
 	}
-	if charge == market.CPA {
+	if charge == model.CPA {
 		w = share(w, priorPurchase)
 	}
 	if t.containsRate(charge) {

@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/keyword"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Scratch is the working memory of auctions. It is reused, so that nothing is allocated once it has grown. The zero
@@ -16,7 +17,7 @@ type Scratch struct {
 	v        *market.View
 	t        *Params
 	req      *Request
-	settings *market.Marketplace
+	settings *model.Marketplace
 	minor    uint64 // One minor unit in micros.
 
 	a           *Auction
@@ -37,7 +38,7 @@ type Scratch struct {
 	words      keyword.Normalizer
 	cells      []h3.Cell
 	segments   generationMap // Results of inSegment by segment.
-	floors     [market.ChargeTypes]uint64
+	floors     [model.ChargeTypes]uint64
 	floorRules []floorRule
 	place      *market.Place
 	key        []byte
@@ -68,7 +69,7 @@ type Scratch struct {
 type hit struct {
 	row           uint32 // Product row, market.NoProduct if it is not a product.
 	index         uint32 // Position in the auction's ids, fromCategory if there is none.
-	quality       uint64 // Quality of the request times that of the product, in units of 1/market.QualityOne^2.
+	quality       uint64 // Quality of the request times that of the product, in units of 1/model.QualityOne^2.
 	best          int32  // Index of the best candidate, none without one.
 	other         int32  // Index of the best candidate of another vendor than that of best.
 	eligible      uint32 // Number of candidates.
@@ -106,7 +107,7 @@ type candidate struct {
 	vendor        uint32
 	ad            uint32 // Number of the creative, 0 for a product.
 	click         uint32 // Predicted click rate in units of 1/2^32; 0 until it is read.
-	charge        market.ChargeType
+	charge        model.ChargeType
 	overVendorCap bool // It loses only because of the cap per vendor.
 }
 
@@ -118,7 +119,7 @@ const (
 )
 
 // begin prepares a request.
-func (s *Scratch) begin(v *market.View, t *Params, req *Request, settings *market.Marketplace) {
+func (s *Scratch) begin(v *market.View, t *Params, req *Request, settings *model.Marketplace) {
 	s.v, s.t, s.req, s.settings = v, t, req, settings
 	if settings == nil {
 		return

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/learn"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // A Scratch keeps its memory after usual auctions and drops it after huge ones.
@@ -46,18 +46,18 @@ func TestGenerationMap(t *testing.T) {
 func TestChargeProbability(t *testing.T) {
 	exposure := uint64(1 << 16)
 	for rank, want := range []uint16{1967, 1573, 1180, 1062} {
-		if got := tokenWeight(chargeProbability(market.CPC, exposure, learn.PriorRate)); got != want {
+		if got := tokenWeight(chargeProbability(model.CPC, exposure, learn.PriorRate)); got != want {
 			t.Errorf("weight of a click at rank %d is %d, want %d", rank+1, got, want)
 		}
 		exposure = learn.NextVisibility(rank, exposure)
 	}
-	if got := tokenWeight(chargeProbability(market.CPM, 1<<16, 0)); got != 65535 {
+	if got := tokenWeight(chargeProbability(model.CPM, 1<<16, 0)); got != 65535 {
 		t.Errorf("weight of an impression is %d", got)
 	}
-	if got := tokenWeight(chargeProbability(market.CPA, 1<<16, learn.PriorRate)); got != 197 {
+	if got := tokenWeight(chargeProbability(model.CPA, 1<<16, learn.PriorRate)); got != 197 {
 		t.Errorf("weight of a purchase is %d, want 197", got)
 	}
-	if got := tokenWeight(chargeProbability(market.CPC, 1<<16, 1<<32/5)); got != 13108 {
+	if got := tokenWeight(chargeProbability(model.CPC, 1<<16, 1<<32/5)); got != 13108 {
 		t.Errorf("weight of a click of one impression in five is %d, want 13108", got)
 	}
 }
@@ -65,14 +65,14 @@ func TestChargeProbability(t *testing.T) {
 // The expected cost of a win is its price times the probability of a charge, rounded up, and never nothing.
 func TestExpectedCost(t *testing.T) {
 	for _, x := range []struct{ price, probability, want uint64 }{
-		{1_000_000, chargeProbability(market.CPM, 1<<16, 0), 1_000_000},
-		{1_000_000, chargeProbability(market.CPC, 1<<16, learn.PriorRate), 30_000},    // 29,999.9998: the prior is rounded down.
-		{1_000_000, chargeProbability(market.CPC, 6<<16/10, learn.PriorRate), 18_000}, // The third rank.
-		{1_000_000, chargeProbability(market.CPA, 1<<16, learn.PriorRate), 3_000},     // A purchase for each ten clicks.
-		{1_000_000, chargeProbability(market.CPC, 1<<16, 1<<22), 977},                 // 976.56: a click for each 1,024 impressions.
-		{1, chargeProbability(market.CPC, 1<<16, learn.PriorRate), 1},                 // A part of a micro.
+		{1_000_000, chargeProbability(model.CPM, 1<<16, 0), 1_000_000},
+		{1_000_000, chargeProbability(model.CPC, 1<<16, learn.PriorRate), 30_000},    // 29,999.9998: the prior is rounded down.
+		{1_000_000, chargeProbability(model.CPC, 6<<16/10, learn.PriorRate), 18_000}, // The third rank.
+		{1_000_000, chargeProbability(model.CPA, 1<<16, learn.PriorRate), 3_000},     // A purchase for each ten clicks.
+		{1_000_000, chargeProbability(model.CPC, 1<<16, 1<<22), 977},                 // 976.56: a click for each 1,024 impressions.
+		{1, chargeProbability(model.CPC, 1<<16, learn.PriorRate), 1},                 // A part of a micro.
 		{5, 0, 1}, // No rank is that deep.
-		{4_000_000_000_000_000_000, chargeProbability(market.CPM, 1, 0), 4_000_000_000_000_000_000},
+		{4_000_000_000_000_000_000, chargeProbability(model.CPM, 1, 0), 4_000_000_000_000_000_000},
 		{4_000_000_000_000_000_000, 1 << 31, 2_000_000_000_000_000_000},
 	} {
 		if got := expectedCost(x.price, x.probability); got != x.want {

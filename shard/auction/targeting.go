@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -99,24 +100,24 @@ func (s *Scratch) offHour(t *market.CampaignTerms) bool {
 // factorMin and factorMax bound the product of the segments' multipliers. The schedule's factor is not included in the
 // bound.
 const (
-	factorMin = market.MultiplierOne / 10
-	factorMax = market.MultiplierOne * 10
+	factorMin = model.MultiplierOne / 10
+	factorMax = model.MultiplierOne * 10
 )
 
 // adjusted returns a bid amount after the schedule and the multipliers of the user's segments, at least one micro. The
 // multipliers are applied in the campaign's order, and after each their product is limited to factorMin and factorMax.
 func (s *Scratch) adjusted(t *market.CampaignTerms, amount uint64) uint64 {
 	if len(t.Schedule) > 0 {
-		amount = scaled(amount, uint64(t.Schedule[s.hour]), market.ScheduleOne)
+		amount = scaled(amount, uint64(t.Schedule[s.hour]), model.ScheduleOne)
 	}
-	factor := uint64(market.MultiplierOne)
+	factor := uint64(model.MultiplierOne)
 	for _, m := range t.Multipliers {
 		if s.inSegment(m.Segment) {
-			factor = min(max(factor*uint64(m.Factor)/market.MultiplierOne, factorMin), factorMax)
+			factor = min(max(factor*uint64(m.Factor)/model.MultiplierOne, factorMin), factorMax)
 		}
 	}
-	if factor != market.MultiplierOne {
-		amount = scaled(amount, factor, market.MultiplierOne)
+	if factor != model.MultiplierOne {
+		amount = scaled(amount, factor, model.MultiplierOne)
 	}
 	return max(amount, 1)
 }
@@ -135,7 +136,7 @@ func scaled(amount, factor, one uint64) uint64 {
 func weekHour(millis int64) int {
 	const hourMillis = 3_600_000
 	const thursday = 3 * 24 // 1970-01-01 was one.
-	hours := (millis/hourMillis + thursday) % market.ScheduleHours
+	hours := (millis/hourMillis + thursday) % model.ScheduleHours
 	if millis < 0 {
 		return 0 // The node's clock is wrong; any hour is acceptable as long as it does not panic.
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -87,7 +88,7 @@ func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 		w.Metadata = s.req.Text(b.Metadata)
 	}
 	p.External, p.ProductHash = true, hash
-	p.Charge = market.ChargeNone
+	p.Charge = model.ChargeNone
 	p.Shard = ids.Shard(hash) // Its low byte.
 	p.Weight = 0
 	p.Campaign, p.Bid = 0, 0
@@ -95,19 +96,19 @@ func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 
 // chargeProbability returns the probability that a win of a candidate at a rank of a visibility is charged.
 func (s *Scratch) chargeProbability(c *candidate, visibility uint64) uint64 {
-	if c.charge == market.CPM {
+	if c.charge == model.CPM {
 		return chargeProbability(c.charge, visibility, 0)
 	}
 	return chargeProbability(c.charge, visibility, s.clickRate(c))
 }
 
 // chargeProbability returns the probability that a win is charged, in units of 1/2^32.
-func chargeProbability(charge market.ChargeType, visibility uint64, click uint32) uint64 {
-	if charge == market.CPM {
+func chargeProbability(charge model.ChargeType, visibility uint64, click uint32) uint64 {
+	if charge == model.CPM {
 		return 1 << 32
 	}
 	probability := share(visibility<<16, uint64(click))
-	if charge == market.CPA {
+	if charge == model.CPA {
 		probability = share(probability, priorPurchase)
 	}
 	return probability

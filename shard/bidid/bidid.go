@@ -5,7 +5,7 @@ package bidid
 
 import (
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -21,7 +21,7 @@ type Payload struct {
 	IssuedMillis   int64  // Unix milliseconds, 48 bits.
 	Seq            uint64 // Number of the auction in (node, epoch), 48 bits.
 	Rank           uint8
-	Charge         market.ChargeType
+	Charge         model.ChargeType
 	Format         Format
 	External       bool // The bid came from demandSources: it is recorded and never charged.
 	Shard          ids.Shard

@@ -3,7 +3,7 @@ package bidid
 import (
 	"testing"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // FuzzOpen searches for a text that opens although it was not created by Mint: every text that opens must equal the
@@ -21,7 +21,7 @@ func FuzzOpen(f *testing.F) {
 			if !ok {
 				continue
 			}
-			if p.Marketplace != marketplace || p.Charge > market.CPA || p.Format > HotelFormat+1 || p.Price < 0 {
+			if p.Marketplace != marketplace || p.Charge > model.CPA || p.Format > HotelFormat+1 || p.Price < 0 {
 				t.Errorf("opened %+v in marketplace %d", p, marketplace)
 			}
 			if again := mint(ring, p); again != string(token) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -20,7 +20,7 @@ var keys = []Key{{ID: 3, Key: [16]byte{1, 2, 3}}, {ID: 200, Key: [16]byte{4, 5, 
 // own and external are the golden payloads. All their fields have different values.
 var own = Payload{
 	KeyID: 200, Marketplace: 0x0102, Node: 0x0304, Epoch: 0x05060708, IssuedMillis: 1_790_000_000_123, Seq: 0x0a0b0c0d0e0f,
-	Rank: 17, Charge: market.CPA, Format: BrandFormat, Shard: 0xab, PlacementIndex: 8, Weight: 1966, Campaign: 0x11121314,
+	Rank: 17, Charge: model.CPA, Format: BrandFormat, Shard: 0xab, PlacementIndex: 8, Weight: 1966, Campaign: 0x11121314,
 	Bid: 0x15161718, Variant: 0x191a, Price: 1_234_567_890_123,
 }
 
@@ -84,7 +84,7 @@ func TestOpenReturnsWhatWasMinted(t *testing.T) {
 		p := Payload{
 			KeyID: 200, Marketplace: uint16(r.Uint32()), Node: uint16(r.Uint32()), Epoch: r.Uint32(),
 			IssuedMillis: r.Int64N(1 << 48), Seq: r.Uint64N(1 << 48), Rank: uint8(r.Uint32()),
-			Charge: market.ChargeType(r.IntN(4)), Format: Format(r.IntN(5)), Shard: ids.Shard(r.Uint32()),
+			Charge: model.ChargeType(r.IntN(4)), Format: Format(r.IntN(5)), Shard: ids.Shard(r.Uint32()),
 			PlacementIndex: uint8(r.Uint32()), Weight: uint16(r.Uint32()), Variant: uint16(r.Uint32()),
 			Price: money.Micros(r.Int64N(int64(money.MaxMicros) + 1)),
 		}

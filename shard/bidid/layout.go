@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -70,7 +70,7 @@ func read(b *[payloadLen]byte) (Payload, bool) {
 		IssuedMillis:   int64(get48(b[10:])), // 48 bits.
 		Seq:            get48(b[16:]),
 		Rank:           b[22],
-		Charge:         market.ChargeType(b[23] & 3),
+		Charge:         model.ChargeType(b[23] & 3),
 		Format:         Format(b[23] >> 2 & kindFormats),
 		External:       b[23]&kindExternal != 0,
 		Shard:          ids.Shard(b[24]),

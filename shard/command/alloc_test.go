@@ -5,7 +5,7 @@ package command
 import (
 	"testing"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 func TestReadEventsAllocatesNothing(t *testing.T) {
@@ -29,7 +29,7 @@ func TestTablesAllocateNothing(t *testing.T) {
 	}
 	const texts = 1 // The target.
 	if n := testing.AllocsPerRun(100, func() {
-		d, bid = NewDecoder(stored), market.Bid{}
+		d, bid = NewDecoder(stored), model.Bid{}
 		d.Bid(&bid)
 	}); n != texts || d.Err() != nil {
 		t.Errorf("%v allocations to read a bid, %v", n, d.Err())

@@ -18,7 +18,7 @@ const (
 	UnknownBid                    // New; the token's campaign was terminated or does not exist in this group.
 	AlreadyCharged                // New, but this token and interaction were charged before.
 	TooLate                       // New and counted, but after the charge window of its token.
-	InvalidTraffic                // New, and invalid by a rule of the marketplace (market.ClickRules): it has no other effect than to be counted so.
+	InvalidTraffic                // New, and invalid by a rule of the marketplace (model.ClickRules): it has no other effect than to be counted so.
 	Outcomes       = int(InvalidTraffic) + 1
 )
 
@@ -37,7 +37,7 @@ type EventResult struct {
 	Clipped money.Micros // The price less the amount charged.
 }
 
-// SegmentResult is the answer to CommitSegment. A commit that would leave more than market.SegmentUsersMax users in the
+// SegmentResult is the answer to CommitSegment. A commit that would leave more than model.SegmentUsersMax users in the
 // segment is refused as TooMany.
 type SegmentResult struct {
 	Refusal Refusal

@@ -3,14 +3,14 @@ package command
 import (
 	"testing"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // BenchmarkCodec writes and reads the values of which a state has most.
 func BenchmarkCodec(b *testing.B) {
-	bid := market.Bid{ID: someBids[0].ID, Ordinal: 1, Target: "product-12345", Amount: 250_000, Active: true, CreatedMillis: now, UpdatedMillis: now}
-	product := market.Product{
-		ID: "product-12345", Name: "Shoe", Vendors: []string{"v1"}, Categories: []string{"c1"}, Active: true, Quality: market.QualityOne,
+	bid := model.Bid{ID: someBids[0].ID, Ordinal: 1, Target: "product-12345", Amount: 250_000, Active: true, CreatedMillis: now, UpdatedMillis: now}
+	product := model.Product{
+		ID: "product-12345", Name: "Shoe", Vendors: []string{"v1"}, Categories: []string{"c1"}, Active: true, Quality: model.QualityOne,
 		Price: 19_990_000, Attributes: []string{"a:b"}, Document: []byte(`{"a":1}`), CreatedMillis: 1, UpdatedMillis: 2,
 	}
 	b.Run("value=campaign", func(b *testing.B) { benchmarkCodec(b, campaigns, &someCampaign) })

@@ -2,7 +2,7 @@ package command
 
 import (
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -18,24 +18,24 @@ type PatchCampaign struct {
 	StartMillis     *int64
 	EndMillis       *int64 // 0 removes the end.
 	Budget          *money.Micros
-	Period          *market.Period
-	Pacing          *market.Pacing
+	Period          *model.Period
+	Pacing          *model.Pacing
 	TargetROASMilli *uint32
-	Status          *market.Status // Terminated is final.
+	Status          *model.Status // Terminated is final.
 	StatusUpdatedBy *string
-	Price           *market.PriceRule
+	Price           *model.PriceRule
 	Document        []byte
 	Products        *[]string
-	Segments        *market.SegmentRules // Replaces all segment rules.
-	Schedule        *[]uint16            // An empty schedule removes it.
-	Caps            *[]market.Cap
+	Segments        *model.SegmentRules // Replaces all segment rules.
+	Schedule        *[]uint16           // An empty schedule removes it.
+	Caps            *[]model.Cap
 	Wallet          *ids.UUID // The wallet that pays from now on; past charges stay with the old one.
 	ExternalID      *string   // Empty removes it.
 }
 
 // These names keep the rows below short.
 type (
-	campaign = market.Campaign
+	campaign = model.Campaign
 	change   = PatchCampaign
 )
 
@@ -51,21 +51,21 @@ var campaigns = newTable("campaign",
 	patched(1, "name", text,
 		func(c *campaign) *string { return &c.Name }, func(p *change) **string { return &p.Name }),
 	fixed("type", text, func(c *campaign) *string { return &c.Type }),
-	fixed("format", enum[market.AdFormat](market.AdFormats), func(c *campaign) *market.AdFormat { return &c.Format }),
-	fixed("charge type", enum[market.ChargeType](market.ChargeTypes),
-		func(c *campaign) *market.ChargeType { return &c.Charge }),
-	patched(2, "price rule", enum[market.PriceRule](int(market.FirstPrice)+1),
-		func(c *campaign) *market.PriceRule { return &c.Price }, func(p *change) **market.PriceRule { return &p.Price }),
+	fixed("format", enum[model.AdFormat](model.AdFormats), func(c *campaign) *model.AdFormat { return &c.Format }),
+	fixed("charge type", enum[model.ChargeType](model.ChargeTypes),
+		func(c *campaign) *model.ChargeType { return &c.Charge }),
+	patched(2, "price rule", enum[model.PriceRule](int(model.FirstPrice)+1),
+		func(c *campaign) *model.PriceRule { return &c.Price }, func(p *change) **model.PriceRule { return &p.Price }),
 	patched(3, "budget", price,
 		func(c *campaign) *money.Micros { return &c.Budget }, func(p *change) **money.Micros { return &p.Budget }),
-	patched(4, "period", enum[market.Period](int(market.Total)+1),
-		func(c *campaign) *market.Period { return &c.Period }, func(p *change) **market.Period { return &p.Period }),
+	patched(4, "period", enum[model.Period](int(model.Total)+1),
+		func(c *campaign) *model.Period { return &c.Period }, func(p *change) **model.Period { return &p.Period }),
 	patched(5, "start", millis,
 		func(c *campaign) *int64 { return &c.StartMillis }, func(p *change) **int64 { return &p.StartMillis }),
 	patched(6, "active", boolean,
 		func(c *campaign) *bool { return &c.Active }, func(p *change) **bool { return &p.Active }),
-	patched(7, "status", enum[market.Status](int(market.Terminated)+1),
-		func(c *campaign) *market.Status { return &c.Status }, func(p *change) **market.Status { return &p.Status }),
+	patched(7, "status", enum[model.Status](int(model.Terminated)+1),
+		func(c *campaign) *model.Status { return &c.Status }, func(p *change) **model.Status { return &p.Status }),
 	fixed("created", millis, func(c *campaign) *int64 { return &c.CreatedMillis }),
 	fixed("updated", millis, func(c *campaign) *int64 { return &c.UpdatedMillis }),
 
@@ -85,15 +85,15 @@ var campaigns = newTable("campaign",
 		func(c *campaign) *[]byte { return &c.Document }, changedDocument, setDocument).optional(),
 	patched(14, "products", texts,
 		func(c *campaign) *[]string { return &c.Products }, func(p *change) **[]string { return &p.Products }).optional(),
-	patched(15, "segments", value(segmentRules), func(c *campaign) *market.SegmentRules { return &c.Segments },
-		func(p *change) **market.SegmentRules { return &p.Segments }).optional(),
+	patched(15, "segments", value(segmentRules), func(c *campaign) *model.SegmentRules { return &c.Segments },
+		func(p *change) **model.SegmentRules { return &p.Segments }).optional(),
 	patched(16, "schedule", schedule,
 		func(c *campaign) *[]uint16 { return &c.Schedule }, func(p *change) **[]uint16 { return &p.Schedule }).optional(),
-	patched(17, "caps", list(caps, market.RestrictionTypes),
-		func(c *campaign) *[]market.Cap { return &c.Caps }, func(p *change) **[]market.Cap { return &p.Caps }).optional(),
-	patched(18, "pacing", enum[market.Pacing](int(market.PacingEven)+1),
-		func(c *campaign) *market.Pacing { return &c.Pacing },
-		func(p *change) **market.Pacing { return &p.Pacing }).optional().since(LevelPacing),
+	patched(17, "caps", list(caps, model.RestrictionTypes),
+		func(c *campaign) *[]model.Cap { return &c.Caps }, func(p *change) **[]model.Cap { return &p.Caps }).optional(),
+	patched(18, "pacing", enum[model.Pacing](int(model.PacingEven)+1),
+		func(c *campaign) *model.Pacing { return &c.Pacing },
+		func(p *change) **model.Pacing { return &p.Pacing }).optional().since(LevelPacing),
 )
 
 func changedDocument(p *PatchCampaign) *[]byte {
@@ -129,24 +129,24 @@ func AppendPatchCampaign(dst []byte, nowMillis int64, p *PatchCampaign) []byte {
 func ReadPatchCampaign(c *Command) (PatchCampaign, error) { return readCommand(c, patchCampaigns) }
 
 // Change applies the changes to a campaign.
-func (p *PatchCampaign) Change(c *market.Campaign) { campaignPatches.change(c, p) }
+func (p *PatchCampaign) Change(c *model.Campaign) { campaignPatches.change(c, p) }
 
 // AppendCampaign appends c.
-func AppendCampaign(dst []byte, c *market.Campaign) []byte { return campaigns.append(dst, c) }
+func AppendCampaign(dst []byte, c *model.Campaign) []byte { return campaigns.append(dst, c) }
 
 // Campaign reads what AppendCampaign wrote into c. REQUIRES: *c is the zero value.
-func (d *Decoder) Campaign(c *market.Campaign) { campaigns.read(d, c) }
+func (d *Decoder) Campaign(c *model.Campaign) { campaigns.read(d, c) }
 
 // CreateCampaign adds a campaign with its bids. Apply assigns the ordinals. A repeat with the same campaign id changes
 // nothing and gets the same answer.
 type CreateCampaign struct {
-	Campaign market.Campaign
-	Bids     []market.Bid
+	Campaign model.Campaign
+	Bids     []model.Bid
 }
 
 var createCampaigns = newTable("create campaign",
-	fixed("campaign", value(campaigns), func(x *CreateCampaign) *market.Campaign { return &x.Campaign }),
-	fixed("bids", list(bids, unbounded), func(x *CreateCampaign) *[]market.Bid { return &x.Bids }),
+	fixed("campaign", value(campaigns), func(x *CreateCampaign) *model.Campaign { return &x.Campaign }),
+	fixed("bids", list(bids, unbounded), func(x *CreateCampaign) *[]model.Bid { return &x.Bids }),
 )
 
 // AppendCreateCampaign appends a CreateCampaign.

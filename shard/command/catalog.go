@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/document"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -12,13 +12,13 @@ import (
 // ancestor.
 type PutCategories struct {
 	Marketplace uint16
-	Categories  []market.Category
+	Categories  []model.Category
 }
 
 // PutProducts adds or replaces products, all or nothing.
 type PutProducts struct {
 	Marketplace uint16
-	Products    []market.Product
+	Products    []model.Product
 }
 
 // DeleteCatalog removes catalog items; unknown ids are ignored.
@@ -52,7 +52,7 @@ type ProductPatch struct {
 
 // These names keep the rows below short.
 type (
-	product       = market.Product
+	product       = model.Product
 	productChange = ProductPatch
 )
 
@@ -85,39 +85,39 @@ var products = newTable("product",
 )
 
 var categories = newTable("category",
-	fixed("id", text, func(c *market.Category) *string { return &c.ID }),
-	fixed("parent", text, func(c *market.Category) *string { return &c.ParentID }),
-	fixed("name", text, func(c *market.Category) *string { return &c.Name }),
-	fixed("document", blob, func(c *market.Category) *[]byte { return &c.Document }),
-	fixed("created", millis, func(c *market.Category) *int64 { return &c.CreatedMillis }),
-	fixed("updated", millis, func(c *market.Category) *int64 { return &c.UpdatedMillis }),
+	fixed("id", text, func(c *model.Category) *string { return &c.ID }),
+	fixed("parent", text, func(c *model.Category) *string { return &c.ParentID }),
+	fixed("name", text, func(c *model.Category) *string { return &c.Name }),
+	fixed("document", blob, func(c *model.Category) *[]byte { return &c.Document }),
+	fixed("created", millis, func(c *model.Category) *int64 { return &c.CreatedMillis }),
+	fixed("updated", millis, func(c *model.Category) *int64 { return &c.UpdatedMillis }),
 )
 
 var vendors = newTable("vendor",
-	fixed("id", text, func(v *market.Vendor) *string { return &v.ID }),
-	fixed("name", text, func(v *market.Vendor) *string { return &v.Name }),
-	fixed("document", blob, func(v *market.Vendor) *[]byte { return &v.Document }),
-	fixed("created", millis, func(v *market.Vendor) *int64 { return &v.CreatedMillis }),
-	fixed("updated", millis, func(v *market.Vendor) *int64 { return &v.UpdatedMillis }),
+	fixed("id", text, func(v *model.Vendor) *string { return &v.ID }),
+	fixed("name", text, func(v *model.Vendor) *string { return &v.Name }),
+	fixed("document", blob, func(v *model.Vendor) *[]byte { return &v.Document }),
+	fixed("created", millis, func(v *model.Vendor) *int64 { return &v.CreatedMillis }),
+	fixed("updated", millis, func(v *model.Vendor) *int64 { return &v.UpdatedMillis }),
 )
 
 // AppendVendor appends v: the value of a RecordVendor.
-func AppendVendor(dst []byte, v *market.Vendor) []byte { return vendors.append(dst, v) }
+func AppendVendor(dst []byte, v *model.Vendor) []byte { return vendors.append(dst, v) }
 
 // Vendor reads what AppendVendor wrote into v. REQUIRES: *v is the zero value.
-func (d *Decoder) Vendor(v *market.Vendor) { vendors.read(d, v) }
+func (d *Decoder) Vendor(v *model.Vendor) { vendors.read(d, v) }
 
 // AppendCategory appends c.
-func AppendCategory(dst []byte, c *market.Category) []byte { return categories.append(dst, c) }
+func AppendCategory(dst []byte, c *model.Category) []byte { return categories.append(dst, c) }
 
 // Category reads what AppendCategory wrote into c. REQUIRES: *c is the zero value.
-func (d *Decoder) Category(c *market.Category) { categories.read(d, c) }
+func (d *Decoder) Category(c *model.Category) { categories.read(d, c) }
 
 // AppendProduct appends p.
-func AppendProduct(dst []byte, p *market.Product) []byte { return products.append(dst, p) }
+func AppendProduct(dst []byte, p *model.Product) []byte { return products.append(dst, p) }
 
 // Product reads what AppendProduct wrote into p. REQUIRES: *p is the zero value.
-func (d *Decoder) Product(p *market.Product) { products.read(d, p) }
+func (d *Decoder) Product(p *model.Product) { products.read(d, p) }
 
 var (
 	productPatches      = patchesOf[ProductPatch](products)
@@ -146,7 +146,7 @@ func differentNames(all []document.Member) bool {
 
 // Change applies the changes to a product. It returns document.ErrMalformed, and leaves the product unchanged, when the
 // product's document cannot be read.
-func (p *ProductPatch) Change(x *market.Product) error {
+func (p *ProductPatch) Change(x *model.Product) error {
 	merged, err := document.Merge(x.Document, p.Document)
 	if err != nil {
 		return err
@@ -164,12 +164,12 @@ var (
 	)
 	putProducts = newTable("put products",
 		fixed("marketplace", u16[uint16](), func(p *PutProducts) *uint16 { return &p.Marketplace }),
-		fixed("products", list(products, unbounded), func(p *PutProducts) *[]market.Product { return &p.Products }),
+		fixed("products", list(products, unbounded), func(p *PutProducts) *[]model.Product { return &p.Products }),
 	)
 	putCategories = newTable("put categories",
 		fixed("marketplace", u16[uint16](), func(p *PutCategories) *uint16 { return &p.Marketplace }),
 		fixed("categories", list(categories, unbounded),
-			func(p *PutCategories) *[]market.Category { return &p.Categories }),
+			func(p *PutCategories) *[]model.Category { return &p.Categories }),
 	)
 	deleteCatalogs = newTable("delete catalog",
 		fixed("marketplace", u16[uint16](), func(x *DeleteCatalog) *uint16 { return &x.Marketplace }),

@@ -9,7 +9,7 @@ package command
 import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -70,9 +70,9 @@ type EventRecord struct {
 	Key            [16]byte // Keyed hash of (marketplace, array, id).
 	ChargeKey      [16]byte // Keyed hash of (whole token, interaction); zero without a token.
 	Kind           event.Kind
-	Charge         market.ChargeType // The charge type of the token; ChargeNone without a token or for an external winner.
-	Bucket         uint32            // Hour (Unix time / 3600) of the token's issue, or of occurredAt without a token.
-	Cell           uint32            // The rollup cell: the start of the local hour of occurredAt as Unix time / 900.
+	Charge         model.ChargeType // The charge type of the token; ChargeNone without a token or for an external winner.
+	Bucket         uint32           // Hour (Unix time / 3600) of the token's issue, or of occurredAt without a token.
+	Cell           uint32           // The rollup cell: the start of the local hour of occurredAt as Unix time / 900.
 	OccurredMillis int64
 	Campaign       uint32       // Ordinal in the group, 0 for none.
 	Bid            uint32       // Ordinal in the group, 0 for none.

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/document"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -25,55 +25,55 @@ var rewrite = flag.Bool("rewrite", false, "accept the encodings as they are now"
 const now = 1_795_132_800_123
 
 var (
-	someCampaign = market.Campaign{
+	someCampaign = model.Campaign{
 		ID: ids.UUID{1, 2, 3, 15: 4}, Ordinal: 5, Group: 6, Marketplace: 7, VendorID: "vendor", Wallet: ids.UUID{8},
-		Name: "näme", Type: "manual", Format: market.Banner, Charge: market.CPM, Price: market.FirstPrice, Budget: 9_000_000,
-		Period: market.Monthly, StartMillis: now, EndMillis: now + 1, Active: true, AutoTrigger: true,
-		Status: market.Rejected, StatusUpdatedBy: "me", ExternalID: "x-1", TargetROASMilli: 2_500, CreatedMillis: now - 1,
+		Name: "näme", Type: "manual", Format: model.Banner, Charge: model.CPM, Price: model.FirstPrice, Budget: 9_000_000,
+		Period: model.Monthly, StartMillis: now, EndMillis: now + 1, Active: true, AutoTrigger: true,
+		Status: model.Rejected, StatusUpdatedBy: "me", ExternalID: "x-1", TargetROASMilli: 2_500, CreatedMillis: now - 1,
 		UpdatedMillis: now, Document: []byte(`{"a":1}`),
 	}
-	someBids = []market.Bid{
+	someBids = []model.Bid{
 		{
 			ID: ids.UUID{9}, Ordinal: 10, Target: "p-1", Amount: 250_000, Active: true, Location: "Paris",
-			Triggers:      []market.Trigger{{Kind: market.TriggerProduct, Value: "p-1"}, {Kind: market.TriggerCategories, Value: "p-2"}},
+			Triggers:      []model.Trigger{{Kind: model.TriggerProduct, Value: "p-1"}, {Kind: model.TriggerCategories, Value: "p-2"}},
 			CreatedMillis: now, UpdatedMillis: now + 2,
 		},
 		{ID: ids.UUID{11}, Target: "p-2", Amount: money.MaxMicros, Deleted: true},
 	}
-	someMarketplace = market.Marketplace{
+	someMarketplace = model.Marketplace{
 		Ordinal: 1, ID: ids.UUID{12}, Name: "shop", Suspended: true, CurrencyCode: "EUR", CurrencyExponent: 2,
-		TimeZone: "Europe/Paris", Reserve: [market.ChargeTypes]money.Micros{0, 10, 20, 30}, PostPaid: true,
-		ExternalDemand: market.ExternalDemand{Disabled: true, Sources: []string{"a", "b"}, OwnValue: "gavel"},
+		TimeZone: "Europe/Paris", Reserve: [model.ChargeTypes]money.Micros{0, 10, 20, 30}, PostPaid: true,
+		ExternalDemand: model.ExternalDemand{Disabled: true, Sources: []string{"a", "b"}, OwnValue: "gavel"},
 		CreatedMillis:  now, UpdatedMillis: now,
 	}
-	laterMarketplace = market.Marketplace{
-		Ordinal: 1, Name: "shop", H3: true, VendorMax: 2, Reserves: []market.ReserveRule{
-			{Charge: market.CPM, Amount: 1_000_000, Format: market.Banner, Place: "top", Category: "shoes"},
-			{Charge: market.CPC, Amount: 20_000, AnyFormat: true},
+	laterMarketplace = model.Marketplace{
+		Ordinal: 1, Name: "shop", H3: true, VendorMax: 2, Reserves: []model.ReserveRule{
+			{Charge: model.CPM, Amount: 1_000_000, Format: model.Banner, Place: "top", Category: "shoes"},
+			{Charge: model.CPC, Amount: 20_000, AnyFormat: true},
 		},
 	}
-	laterCampaign = market.Campaign{
-		ID: ids.UUID{1}, VendorID: "v", Format: market.SponsoredBrand, Products: []string{"p-1", "p-2"},
-		Segments: market.SegmentRules{
+	laterCampaign = model.Campaign{
+		ID: ids.UUID{1}, VendorID: "v", Format: model.SponsoredBrand, Products: []string{"p-1", "p-2"},
+		Segments: model.SegmentRules{
 			Include: []string{"s-1"}, Exclude: []string{"s-2", "s-3"},
-			Multipliers: []market.SegmentMultiplier{{Segment: "s-4", Multiplier: 2_500_000}},
+			Multipliers: []model.SegmentMultiplier{{Segment: "s-4", Multiplier: 2_500_000}},
 		},
-		Schedule: append(make([]uint16, market.ScheduleHours-1), 150), Caps: []market.Cap{{Type: 18, Limit: 3}},
+		Schedule: append(make([]uint16, model.ScheduleHours-1), 150), Caps: []model.Cap{{Type: 18, Limit: 3}},
 	}
-	laterBids = []market.Bid{
-		{ID: ids.UUID{9}, Target: "p-1", Triggers: []market.Trigger{
-			{Kind: market.TriggerPhrase, Value: "red shoes", Words: []string{"Red", "shoes"}}, {Kind: market.TriggerNotBroad, Value: "cheap"},
+	laterBids = []model.Bid{
+		{ID: ids.UUID{9}, Target: "p-1", Triggers: []model.Trigger{
+			{Kind: model.TriggerPhrase, Value: "red shoes", Words: []string{"Red", "shoes"}}, {Kind: model.TriggerNotBroad, Value: "cheap"},
 		}},
-		{ID: ids.UUID{10}, Target: "https://example.com/", TargetType: market.TargetURL, Creative: &market.Creative{
-			Place: "top", Device: market.Mobile, Assets: []market.BannerAsset{
+		{ID: ids.UUID{10}, Target: "https://example.com/", TargetType: model.TargetURL, Creative: &model.Creative{
+			Place: "top", Device: model.Mobile, Assets: []model.BannerAsset{
 				{
-					URL: "https://example.com/a.png", ContentType: "image/png", Dimensions: market.Dimensions{Width: 300, Height: 250},
+					URL: "https://example.com/a.png", ContentType: "image/png", Dimensions: model.Dimensions{Width: 300, Height: 250},
 					Bytes: 1_000, AssetID: "a-1", Content: []byte("{}"), TemplateID: "t-1",
 				},
 				{},
 			},
 		}},
-		{ID: ids.UUID{11}, Target: "acme", TargetType: market.TargetBrand, Creative: &market.Creative{
+		{ID: ids.UUID{11}, Target: "acme", TargetType: model.TargetBrand, Creative: &model.Creative{
 			Place: "hero", TemplateID: "t-2", Title: "Acme", Content: []byte(`{"headline":"x"}`), Products: []string{"p-1"},
 		}},
 	}
@@ -84,7 +84,7 @@ var (
 	}
 	someEvents = Events{Marketplace: 513, Records: []EventRecord{
 		{
-			Key: [16]byte{1, 15: 2}, ChargeKey: [16]byte{3, 15: 4}, Kind: event.Click, Charge: market.CPC, Bucket: 498_648,
+			Key: [16]byte{1, 15: 2}, ChargeKey: [16]byte{3, 15: 4}, Kind: event.Click, Charge: model.CPC, Bucket: 498_648,
 			Cell: 1_994_592, OccurredMillis: now, Campaign: 5, Bid: 6, Price: 250_000, PlacementIndex: 7, UserHash: 0xfedcba9876543210,
 		},
 		{
@@ -125,13 +125,13 @@ var (
 		}, ReadBootstrap),
 		example("put marketplace", AppendPutMarketplace, someMarketplace, readSettings),
 		example("put records", AppendPutRecords, PutRecords{someRecords}, ReadPutRecords),
-		example("put categories", AppendPutCategories, PutCategories{Marketplace: 1, Categories: []market.Category{
+		example("put categories", AppendPutCategories, PutCategories{Marketplace: 1, Categories: []model.Category{
 			{ID: "c1", ParentID: "c0", Name: "Shoes", Document: []byte("{}"), CreatedMillis: 1, UpdatedMillis: 2},
 		}}, ReadPutCategories),
-		example("put products", AppendPutProducts, PutProducts{Marketplace: 1, Products: []market.Product{
+		example("put products", AppendPutProducts, PutProducts{Marketplace: 1, Products: []model.Product{
 			{
 				ID: "p1", Name: "Shoe", Vendors: []string{"v1", "v2"}, Categories: []string{"c1"}, Active: true,
-				Quality: market.QualityOne, Price: 19_990_000, Attributes: []string{"color:red"}, Promotions: []string{"sale"},
+				Quality: model.QualityOne, Price: 19_990_000, Attributes: []string{"color:red"}, Promotions: []string{"sale"},
 				Document: []byte("{}"), CreatedMillis: 1, UpdatedMillis: 2,
 			},
 			{ID: "p2"},
@@ -144,12 +144,12 @@ var (
 		example("patch nothing", AppendPatchCampaign, PatchCampaign{Campaign: ids.UUID{1}, Marketplace: 2}, ReadPatchCampaign),
 		example("patch campaign", AppendPatchCampaign, PatchCampaign{
 			Campaign: ids.UUID{1}, Marketplace: 2, Name: new("n"), Active: new(false), StartMillis: new(int64(3)),
-			EndMillis: new(int64(0)), Budget: new(money.Micros(4)), Period: new(market.Total), TargetROASMilli: new(uint32(5)),
-			Status: new(market.Terminated), StatusUpdatedBy: new("me"), Price: new(market.FirstPrice), Document: []byte{},
+			EndMillis: new(int64(0)), Budget: new(money.Micros(4)), Period: new(model.Total), TargetROASMilli: new(uint32(5)),
+			Status: new(model.Terminated), StatusUpdatedBy: new("me"), Price: new(model.FirstPrice), Document: []byte{},
 		}, ReadPatchCampaign),
 		example("put bids", AppendPutBids, PutBids{Campaign: ids.UUID{1}, Marketplace: 2, Bids: someBids}, ReadPutBids),
 		example("put marketplace, later members", AppendPutMarketplace, laterMarketplace, readSettings),
-		example("put products, later members", AppendPutProducts, PutProducts{Marketplace: 1, Products: []market.Product{
+		example("put products, later members", AppendPutProducts, PutProducts{Marketplace: 1, Products: []model.Product{
 			{ID: "p1", Active: true, Brand: "acme"}, {ID: "p2"},
 		}}, ReadPutProducts),
 		example("create campaign, later members", AppendCreateCampaign, CreateCampaign{laterCampaign, laterBids}, ReadCreateCampaign),
@@ -201,7 +201,7 @@ var (
 		example("forget notices", AppendForgetNotices, ForgetNotices{2, []ids.UUID{{3}, {4}}}, ReadForgetNotices),
 		example("pace", AppendPace, Pace{7, []CountedReport{{1, 2, 3}, {4, 5, 6}}, []Paced{
 			{
-				Campaign: 1, Word: market.PacingOpen, Hold: 2, Status: pacing.OnPlan, Memory: pacing.Memory{
+				Campaign: 1, Word: pacing.Open, Hold: 2, Status: pacing.OnPlan, Memory: pacing.Memory{
 					AtMillis: 1, Period: 2, Aggressiveness: -3, Opening: -4, Steered: 5, HoldFast: 6, HoldSlow: 7, WinRate: 8,
 					Cost: 9, Traffic: 10, Seen: 11, SeenHours: 12, Used: 13, Behind: -14, Cap: 15, DayStartMillis: 16,
 					DaySpent: 17, Counted: 18, Skip: 19, Multiplier: 20,
@@ -209,7 +209,7 @@ var (
 			},
 			{Campaign: 3},
 		}}, ReadPace),
-		example("traffic", AppendTraffic, Traffic{1, 1_994_592, 167, 60, [market.AdFormats]uint64{1, 2, TrafficMax}}, ReadTraffic),
+		example("traffic", AppendTraffic, Traffic{1, 1_994_592, 167, 60, [model.AdFormats]uint64{1, 2, TrafficMax}}, ReadTraffic),
 		example("count auctions", AppendCountAuctions, CountAuctions{1, 2, 3, []CampaignAuctions{
 			{4, 5, 600, []LostAuctions{{0, 7}, {23, AuctionsMax}}}, {Campaign: 8},
 		}}, ReadCountAuctions),
@@ -217,7 +217,7 @@ var (
 			{Purchase: PurchaseName{1, [16]byte{2}}, Credits: []Credit{someCredit}}, {Purchase: PurchaseName{3, [16]byte{4}}},
 		}}, ReadDecideCredits),
 		example("decide credits by other rules", AppendDecideCredits, DecideCredits{[]CreditDecision{
-			{Purchase: PurchaseName{3, [16]byte{4}}, Attribution: market.AttributionAmazon},
+			{Purchase: PurchaseName{3, [16]byte{4}}, Attribution: model.AttributionAmazon},
 		}}, ReadDecideCredits),
 		example("apply credits", AppendApplyCredits, ApplyCredits{[]Credit{someCredit}}, ReadApplyCredits),
 		example("close credits", AppendCloseCredits, CloseCredits{[]PurchaseName{{1, [16]byte{2}}}}, ReadCloseCredits),
@@ -276,7 +276,7 @@ var someCredit = Credit{
 	PlacementIndex: 8, Cell: 9, UserHash: 10, Product: "p1", Quantity: 11, UnitPrice: 12, Price: 13, ChargeKey: [16]byte{14}, Issued: 15,
 }
 
-func readSettings(c *Command) (market.Marketplace, error) {
+func readSettings(c *Command) (model.Marketplace, error) {
 	p, err := ReadPutMarketplace(c)
 	return p.Marketplace, err
 }

@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -60,7 +60,7 @@ type Credit struct {
 	ChargeKey [16]byte
 	Issued    uint32 // The hour in which the token was issued.
 	// Attribution names the rules that decided, for whoever recomputes the credits after the marketplace chose others.
-	Attribution market.Attribution
+	Attribution model.Attribution
 }
 
 // DecideCredits records the decisions about purchases. A purchase that is unknown or decided is skipped.
@@ -73,7 +73,7 @@ type CreditDecision struct {
 	Purchase PurchaseName
 	Credits  []Credit // At most one for each item; their items ascend.
 	// Attribution names the rules that decided, also when they credited nothing. It is not 0 from LevelModels on only.
-	Attribution market.Attribution
+	Attribution model.Attribution
 }
 
 // ApplyCredits counts and charges them in the group of their touches. An item that was credited before is skipped.
@@ -127,8 +127,8 @@ var (
 		optional(3, "price", price, func(c *Credit) *money.Micros { return &c.Price }),
 		optional(4, "charge key", key16, func(c *Credit) *[16]byte { return &c.ChargeKey }),
 		optional(5, "issued", u32[uint32](), func(c *Credit) *uint32 { return &c.Issued }),
-		optional(6, "attribution", enum[market.Attribution](market.Attributions),
-			func(c *Credit) *market.Attribution { return &c.Attribution }),
+		optional(6, "attribution", enum[model.Attribution](model.Attributions),
+			func(c *Credit) *model.Attribution { return &c.Attribution }),
 	).checked(func(c *Credit) bool { return c.Quantity > 0 && c.Kind <= event.Click && int(c.Item) < event.ItemsMax })
 	decideCredits = newTable("decide credits",
 		fixed("decisions", list(creditDecisions, CreditsMax), func(x *DecideCredits) *[]CreditDecision { return &x.Decisions }),
@@ -136,8 +136,8 @@ var (
 	creditDecisions = newTable("credit decision",
 		fixed("purchase", value(purchaseNames), func(d *CreditDecision) *PurchaseName { return &d.Purchase }),
 		fixed("credits", list(credits, event.ItemsMax), func(d *CreditDecision) *[]Credit { return &d.Credits }),
-		optional(0, "attribution", enum[market.Attribution](market.Attributions),
-			func(d *CreditDecision) *market.Attribution { return &d.Attribution }).since(LevelModels),
+		optional(0, "attribution", enum[model.Attribution](model.Attributions),
+			func(d *CreditDecision) *model.Attribution { return &d.Attribution }).since(LevelModels),
 	).checked(ofPurchase)
 	applyCredits = newTable("apply credits",
 		fixed("credits", list(credits, unbounded), func(x *ApplyCredits) *[]Credit { return &x.Credits }),

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // An event record has a fixed part of 78 bytes, followed by the optional parts that its flags announce.
@@ -172,7 +172,7 @@ func readEventRecord(d *Decoder, r *EventRecord) {
 	flags := d.U8()
 	*r = EventRecord{
 		Kind:           event.Kind(d.Enum(event.Kinds)),
-		Charge:         market.ChargeType(d.Enum(market.ChargeTypes)),
+		Charge:         model.ChargeType(d.Enum(model.ChargeTypes)),
 		PlacementIndex: d.U8(),
 		Key:            d.Sixteen(),
 		ChargeKey:      d.Sixteen(),

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // TestExampleOfContributing compiles the row that CONTRIBUTING.md shows for a new campaign field, next to all rows of a
@@ -14,7 +14,7 @@ import (
 func TestExampleOfContributing(t *testing.T) {
 	const LevelNote = LevelNewest
 	type campaign struct {
-		market.Campaign
+		model.Campaign
 		Note string
 	}
 	type change struct {
@@ -22,7 +22,7 @@ func TestExampleOfContributing(t *testing.T) {
 		Note *string
 	}
 	rows := []row[campaign]{
-		fixed("old", value(campaigns), func(c *campaign) *market.Campaign { return &c.Campaign }),
+		fixed("old", value(campaigns), func(c *campaign) *model.Campaign { return &c.Campaign }),
 		// What follows stands in CONTRIBUTING.md.
 		patched(19, "note", text,
 			func(c *campaign) *string { return &c.Note },

@@ -50,7 +50,7 @@ const (
 	LevelTargetReturn
 	// LevelDynamicSegments evaluates who belongs to dynamic segments (dynamic.go).
 	LevelDynamicSegments
-	// LevelInvalidTraffic lets a marketplace have rules by which clicks are invalid (market.ClickRules).
+	// LevelInvalidTraffic lets a marketplace have rules by which clicks are invalid (model.ClickRules).
 	LevelInvalidTraffic
 	// LevelAuditEntries lets management commands carry the entry of the audit log of the request that they belong to, and
 	// lets every group store such entries (auditentry.go).

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -29,7 +28,7 @@ type CountedReport struct {
 // Paced is the decision about one campaign.
 type Paced struct {
 	Campaign uint32       // Ordinal in the group.
-	Word     uint64       // What auctions read; see market.PacingState. Its factor is at most 1.
+	Word     uint64       // What auctions read; see pacing.Word. Its factor is at most 1.
 	Hold     money.Micros // Expected cost of ads that were served and whose outcome is open. Not negative.
 	Status   pacing.Status
 	Memory   pacing.Memory // What the next leader continues from.
@@ -108,7 +107,7 @@ func ascending(p *Pace) bool {
 
 // validWord reports whether the factor of the bids in a pacing word is at most 1. A larger one would raise bids above
 // what the vendor set.
-func validWord(word uint64) bool { return word&(1<<32-1) <= market.PacingUnshaded }
+func validWord(word uint64) bool { return word&(1<<32-1) <= pacing.Unshaded }
 
 // AppendPace appends a Pace.
 func AppendPace(dst []byte, nowMillis int64, p *Pace) []byte {

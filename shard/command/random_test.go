@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 	"github.com/gavel-ads/gavel/shard/rollup"
@@ -18,22 +18,22 @@ import (
 
 // limits holds the number of values of each enumeration.
 var limits = map[reflect.Type]int{
-	reflect.TypeFor[market.AdFormat]():    market.AdFormats,
-	reflect.TypeFor[market.ChargeType]():  market.ChargeTypes,
-	reflect.TypeFor[market.PriceRule]():   int(market.FirstPrice) + 1,
-	reflect.TypeFor[market.Period]():      int(market.Total) + 1,
-	reflect.TypeFor[market.Status]():      int(market.Terminated) + 1,
-	reflect.TypeFor[market.Pacing]():      int(market.PacingEven) + 1,
-	reflect.TypeFor[market.Attribution](): market.Attributions,
-	reflect.TypeFor[market.TriggerKind](): market.TriggerKinds,
-	reflect.TypeFor[market.TargetType]():  market.TargetTypes,
-	reflect.TypeFor[market.Device]():      market.Devices,
-	reflect.TypeFor[event.Kind]():         event.Kinds,
-	reflect.TypeFor[event.EntityType]():   int(event.URLEntity) + 1,
-	reflect.TypeFor[TransferStep]():       int(transferSteps),
-	reflect.TypeFor[SegmentAction]():      int(segmentActions),
-	reflect.TypeFor[pacing.Status]():      pacing.Statuses,
-	reflect.TypeFor[Level]():              int(LevelNewest) + 1,
+	reflect.TypeFor[model.AdFormat]():    model.AdFormats,
+	reflect.TypeFor[model.ChargeType]():  model.ChargeTypes,
+	reflect.TypeFor[model.PriceRule]():   int(model.FirstPrice) + 1,
+	reflect.TypeFor[model.Period]():      int(model.Total) + 1,
+	reflect.TypeFor[model.Status]():      int(model.Terminated) + 1,
+	reflect.TypeFor[model.Pacing]():      int(model.PacingEven) + 1,
+	reflect.TypeFor[model.Attribution](): model.Attributions,
+	reflect.TypeFor[model.TriggerKind](): model.TriggerKinds,
+	reflect.TypeFor[model.TargetType]():  model.TargetTypes,
+	reflect.TypeFor[model.Device]():      model.Devices,
+	reflect.TypeFor[event.Kind]():        event.Kinds,
+	reflect.TypeFor[event.EntityType]():  int(event.URLEntity) + 1,
+	reflect.TypeFor[TransferStep]():      int(transferSteps),
+	reflect.TypeFor[SegmentAction]():     int(segmentActions),
+	reflect.TypeFor[pacing.Status]():     pacing.Statuses,
+	reflect.TypeFor[Level]():             int(LevelNewest) + 1,
 }
 
 // randomize sets a value and everything in it to random values that a command may have: about half of the members are
@@ -47,22 +47,22 @@ func randomize(random *rand.Rand, v reflect.Value) {
 		*x = money.Micros(random.Int64N(int64(money.MaxMicros) + 1))
 		return
 	case *[]uint16:
-		*x = make([]uint16, market.ScheduleHours)
+		*x = make([]uint16, model.ScheduleHours)
 		for i := range *x {
-			(*x)[i] = uint16(random.IntN(market.ScheduleMax + 1))
+			(*x)[i] = uint16(random.IntN(model.ScheduleMax + 1))
 		}
 		return
 	case *Members:
 		*x = Members(random.Uint64()) & campaignPatches.known
 		return
-	case *market.Trigger:
-		*x = market.Trigger{Kind: market.TriggerKind(random.IntN(market.TriggerKinds)), Value: fmt.Sprint("t", random.IntN(1_000))}
+	case *model.Trigger:
+		*x = model.Trigger{Kind: model.TriggerKind(random.IntN(model.TriggerKinds)), Value: fmt.Sprint("t", random.IntN(1_000))}
 		if x.Kind.IsKeyword() {
 			randomize(random, reflect.ValueOf(&x.Words).Elem())
 		}
 		return
-	case *market.Cap:
-		*x = market.Cap{Type: uint8(1 + random.IntN(market.RestrictionTypes)), Limit: random.Uint32()}
+	case *model.Cap:
+		*x = model.Cap{Type: uint8(1 + random.IntN(model.RestrictionTypes)), Limit: random.Uint32()}
 		return
 	}
 	switch v.Kind() {
@@ -143,15 +143,15 @@ func randomOf[T any](random *rand.Rand) T {
 		}
 	case *PutMarketplace:
 		x.Marketplace.LearnedQualityMilli %= learn.ExponentOne + 1
-		x.Marketplace.Attribution %= market.Attribution(market.Attributions)
+		x.Marketplace.Attribution %= model.Attribution(model.Attributions)
 		for i := range x.Marketplace.TrafficDates {
-			x.Marketplace.TrafficDates[i].FactorMilli %= market.TrafficFactorMax + 1
+			x.Marketplace.TrafficDates[i].FactorMilli %= model.TrafficFactorMax + 1
 		}
 	case *PutRecords:
 		validRecords(x.Records)
 	case *Pace:
 		for i := range x.Campaigns {
-			x.Campaigns[i].Campaign, x.Campaigns[i].Word = uint32(i+1), x.Campaigns[i].Word&^(1<<32-1)|market.PacingUnshaded
+			x.Campaigns[i].Campaign, x.Campaigns[i].Word = uint32(i+1), x.Campaigns[i].Word&^(1<<32-1)|pacing.Unshaded
 		}
 	case *DecideCredits:
 		for i := range x.Decisions {
@@ -207,7 +207,7 @@ func validCredits(all []Credit) {
 	for i := range all {
 		c := &all[i]
 		c.Item, c.Kind, c.Quantity = uint16(i), c.Kind%(event.Click+1), c.Quantity&math.MaxInt32+1
-		c.Attribution %= market.Attribution(market.Attributions)
+		c.Attribution %= model.Attribution(model.Attributions)
 	}
 }
 

@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -25,7 +25,7 @@ type Purchase struct {
 	// Buyer is the hash of the user, 0 before the purchase is decided, after the user was erased, and when the marketplace does not
 	// keep its users' touches that long. Attribution names the rules of the decision; it has no meaning without Buyer.
 	Buyer       uint64
-	Attribution market.Attribution
+	Attribution model.Attribution
 }
 
 // SoldItem is an item of a Purchase.
@@ -72,8 +72,8 @@ var (
 		optional(0, "campaign", uuid, func(p *Purchase) *ids.UUID { return &p.Campaign }),
 		optional(1, "bid", u32[uint32](), func(p *Purchase) *uint32 { return &p.Bid }),
 		optional(2, "buyer", u64[uint64](), func(p *Purchase) *uint64 { return &p.Buyer }).since(LevelModels),
-		optional(3, "attribution", enum[market.Attribution](market.Attributions),
-			func(p *Purchase) *market.Attribution { return &p.Attribution }).since(LevelModels),
+		optional(3, "attribution", enum[model.Attribution](model.Attributions),
+			func(p *Purchase) *model.Attribution { return &p.Attribution }).since(LevelModels),
 	)
 	soldItems = newTable("sold item",
 		fixed("product", text, func(i *SoldItem) *string { return &i.ProductID }),

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // StageSegment stages one piece of an upload. Pieces are numbered from 0, and the users of all pieces together ascend
@@ -15,7 +15,7 @@ type StageSegment struct {
 	Segment     string   // External id of the segment.
 	Upload      ids.UUID // The same id in all pieces and in the commit.
 	Piece       uint32
-	Users       []uint64 // Keyed hashes of user ids, at most market.SegmentChunkMax.
+	Users       []uint64 // Keyed hashes of user ids, at most model.SegmentChunkMax.
 }
 
 // SegmentAction is what an upload does to a segment.
@@ -54,7 +54,7 @@ func AppendStageSegment(dst []byte, nowMillis int64, x *StageSegment) []byte {
 func ReadStageSegment(c *Command) (x StageSegment, err error) {
 	d := NewDecoder(c.body)
 	x = StageSegment{Marketplace: d.U16(), Segment: d.Text(), Upload: d.UUID(), Piece: d.U32()}
-	if c.Count > market.SegmentChunkMax || uint64(len(d.rest)) != 8*uint64(c.Count) {
+	if c.Count > model.SegmentChunkMax || uint64(len(d.rest)) != 8*uint64(c.Count) {
 		d.Fail()
 	}
 	x.Users = d.Users()

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // roundTrips holds for each command with a table a function that writes and reads a random one.
@@ -61,9 +61,9 @@ var roundTrips = map[string]func(t *testing.T, random *rand.Rand){
 		}
 	},
 	"vendor": func(t *testing.T, random *rand.Rand) {
-		v := randomOf[market.Vendor](random)
+		v := randomOf[model.Vendor](random)
 		d := NewDecoder(AppendVendor(nil, &v))
-		var got market.Vendor
+		var got model.Vendor
 		if d.Vendor(&got); d.Err() != nil || !reflect.DeepEqual(got, v) {
 			t.Errorf("%v\n got %+v\nwant %+v", d.Err(), got, v)
 		}

@@ -3,7 +3,7 @@ package command
 import (
 	"encoding/binary"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -27,7 +27,7 @@ type Traffic struct {
 	// Minutes is how long the hour lasted, 1 to TrafficMinutesMax: 60, except where a time zone changes by half an hour.
 	Minutes uint8
 	// Auctions are the auctions by ad format, each at most TrafficMax. Hotels and flights are listings.
-	Auctions [market.AdFormats]uint64
+	Auctions [model.AdFormats]uint64
 }
 
 // Bounds of a Traffic.
@@ -50,7 +50,7 @@ var traffics = newTable("traffic",
 	fixed("cell", u32[uint32](), func(t *Traffic) *uint32 { return &t.Cell }),
 	fixed("hour", enum[uint8](pacing.HoursOfWeek), func(t *Traffic) *uint8 { return &t.Hour }),
 	fixed("minutes", u8[uint8](), func(t *Traffic) *uint8 { return &t.Minutes }),
-	fixed("auctions", counts, func(t *Traffic) *[market.AdFormats]uint64 { return &t.Auctions }),
+	fixed("auctions", counts, func(t *Traffic) *[model.AdFormats]uint64 { return &t.Auctions }),
 ).checked(func(t *Traffic) bool {
 	for _, n := range t.Auctions {
 		if n > TrafficMax {
@@ -62,13 +62,13 @@ var traffics = newTable("traffic",
 
 // counts is the kind of a number for each ad format.
 var counts = scalar("3 u64", 3*8,
-	func(dst []byte, v [market.AdFormats]uint64) []byte {
+	func(dst []byte, v [model.AdFormats]uint64) []byte {
 		for _, n := range v {
 			dst = binary.LittleEndian.AppendUint64(dst, n)
 		}
 		return dst
 	},
-	func(d *Decoder) (v [market.AdFormats]uint64) {
+	func(d *Decoder) (v [model.AdFormats]uint64) {
 		for i := range v {
 			v[i] = d.U64()
 		}
@@ -85,7 +85,7 @@ func AppendTraffic(dst []byte, nowMillis int64, t *Traffic) []byte {
 func ReadTraffic(c *Command) (Traffic, error) { return readCommand(c, traffics) }
 
 var trafficDates = newTable("traffic date",
-	fixed("day", u32[uint32](), func(x *market.TrafficDate) *uint32 { return &x.Day }),
-	fixed("factor", number[uint32]("u32 to 100000", market.TrafficFactorMax),
-		func(x *market.TrafficDate) *uint32 { return &x.FactorMilli }),
+	fixed("day", u32[uint32](), func(x *model.TrafficDate) *uint32 { return &x.Day }),
+	fixed("factor", number[uint32]("u32 to 100000", model.TrafficFactorMax),
+		func(x *model.TrafficDate) *uint32 { return &x.FactorMilli }),
 )

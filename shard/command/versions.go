@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Two nodes that change the same resource at the same time must not undo each other's changes, whatever they have read
@@ -40,7 +40,7 @@ var (
 )
 
 // ExpectCampaign returns the expectation that some members have the values that they have in c.
-func ExpectCampaign(c *market.Campaign, members Members) Expectation {
+func ExpectCampaign(c *model.Campaign, members Members) Expectation {
 	if members == 0 {
 		return Expectation{}
 	}
@@ -48,6 +48,6 @@ func ExpectCampaign(c *market.Campaign, members Members) Expectation {
 }
 
 // VersionOfMarketplace returns the version of a marketplace's settings. It is never 0.
-func VersionOfMarketplace(m *market.Marketplace) uint64 {
+func VersionOfMarketplace(m *model.Marketplace) uint64 {
 	return max(1, xxhash.Sum64(AppendMarketplace(nil, m)))
 }

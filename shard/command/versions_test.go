@@ -3,7 +3,7 @@ package command
 import (
 	"testing"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // TestAVersionFollowsItsMembers: a change of a member changes the versions of all sets that contain the member, and no
@@ -12,18 +12,18 @@ func TestAVersionFollowsItsMembers(t *testing.T) {
 	of := func(name string) Members { return campaignPatches.members(name) }
 	for name, x := range map[string]struct {
 		changes Members
-		change  func(*market.Campaign)
+		change  func(*model.Campaign)
 	}{
-		"name":     {of("name"), func(c *market.Campaign) { c.Name = "other" }},
-		"active":   {of("active"), func(c *market.Campaign) { c.Active = !c.Active }},
-		"start":    {of("start"), func(c *market.Campaign) { c.StartMillis++ }},
-		"end":      {of("end"), func(c *market.Campaign) { c.EndMillis++ }},
-		"budget":   {of("budget"), func(c *market.Campaign) { c.Budget++ }},
-		"status":   {of("status"), func(c *market.Campaign) { c.Status = market.Pending }},
-		"document": {of("document"), func(c *market.Campaign) { c.Document = []byte("{}") }},
-		"caps":     {of("caps"), func(c *market.Campaign) { c.Caps = []market.Cap{{Type: 1, Limit: 2}} }},
-		"wallet":   {of("wallet"), func(c *market.Campaign) { c.Wallet[0]++ }},
-		"updated":  {0, func(c *market.Campaign) { c.UpdatedMillis++ }},
+		"name":     {of("name"), func(c *model.Campaign) { c.Name = "other" }},
+		"active":   {of("active"), func(c *model.Campaign) { c.Active = !c.Active }},
+		"start":    {of("start"), func(c *model.Campaign) { c.StartMillis++ }},
+		"end":      {of("end"), func(c *model.Campaign) { c.EndMillis++ }},
+		"budget":   {of("budget"), func(c *model.Campaign) { c.Budget++ }},
+		"status":   {of("status"), func(c *model.Campaign) { c.Status = model.Pending }},
+		"document": {of("document"), func(c *model.Campaign) { c.Document = []byte("{}") }},
+		"caps":     {of("caps"), func(c *model.Campaign) { c.Caps = []model.Cap{{Type: 1, Limit: 2}} }},
+		"wallet":   {of("wallet"), func(c *model.Campaign) { c.Wallet[0]++ }},
+		"updated":  {0, func(c *model.Campaign) { c.UpdatedMillis++ }},
 	} {
 		after := someCampaign
 		x.change(&after)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -31,15 +32,6 @@ func (a *autobids) init() {
 	a.ceilings = map[autobidKey]int64{}
 }
 
-// HasReturn reports whether a campaign is steered toward its target return: it pays by the click and bids by itself.
-func (c *Campaign) HasReturn() bool {
-	return c.Type == Autobidding && c.TargetROASMilli != 0 && c.Charge == CPC
-}
-
-// HasBase reports whether the bids of a campaign have a base bid that may be below their amount. Banners and sponsored
-// brands have none, because their targets need not be products.
-func (c *Campaign) HasBase() bool { return c.HasReturn() && c.Format == Listing }
-
 // base returns the base bid on a product for a campaign with a target return: at most the amount, and at least 1 micro.
 // Without a price, and before anything was bought, it is the amount.
 func (m *Market) base(product uint32, amount money.Micros, target uint32) money.Micros {
@@ -53,7 +45,7 @@ func (m *Market) base(product uint32, amount money.Micros, target uint32) money.
 }
 
 // setTarget stores the target return of a campaign. The rows of its bids follow when they are put again.
-func (m *Market) setTarget(campaign uint32, c *Campaign) {
+func (m *Market) setTarget(campaign uint32, c *model.Campaign) {
 	if c.HasBase() {
 		m.autobids.targets[campaign] = c.TargetROASMilli
 	} else {
@@ -62,7 +54,7 @@ func (m *Market) setTarget(campaign uint32, c *Campaign) {
 }
 
 // baseOf returns the base bid for the row of a bid on a product, and remembers what it follows from.
-func (m *Market) baseOf(campaign, product uint32, b *Bid) int64 {
+func (m *Market) baseOf(campaign, product uint32, b *model.Bid) int64 {
 	key := autobidKey{campaign, b.Ordinal}
 	target, has := m.autobids.targets[campaign]
 	if !has {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // Balances holds what the gates of money and pacing read of one campaign, in one cache line that no other campaign
@@ -22,7 +23,8 @@ type Balances struct {
 	// group published it last. WalletHold is its sum over the campaigns that the wallet pays for. Both lie between 0
 	// and money.MaxMicros.
 	Hold, WalletHold atomic.Int64
-	Pacing           PacingState
+	// Pacing is the pacing of the campaign as one word (pacing.Word). It is pacing.Open until the controller stores another.
+	Pacing atomic.Uint64
 
 	// expected is the sum of the expected costs of this node's wins since it started, and settled its value up to which
 	// wins are assumed to be part of Hold. Both are modulo 2^64, so only their difference has a meaning.
@@ -97,7 +99,7 @@ func (c *balanceChunk) row(i uint32) *Balances {
 func (m *Market) addBalances() {
 	chunk := new(balanceChunk) // Larger than 32 KiB, so it begins at a page, and each row at a cache line.
 	for i := range chunk.rows {
-		chunk.rows[i].Pacing.Store(PacingOpen)
+		chunk.rows[i].Pacing.Store(pacing.Open)
 	}
 	m.balances = append(m.balances, chunk)
 }

@@ -5,21 +5,22 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // PutBid adds or replaces a bid. It makes one pass over the bids of the same product or place. A bid of a banner or
 // sponsored brand without a creative is ignored, because it cannot be shown anywhere. So is a bid of an unknown
 // campaign.
-func (m *Market) PutBid(c *Campaign, b *Bid) {
+func (m *Market) PutBid(c *model.Campaign, b *model.Bid) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	m.putBid(c, b)
 }
 
-func (m *Market) putBid(c *Campaign, b *Bid) {
+func (m *Market) putBid(c *model.Campaign, b *model.Bid) {
 	campaign := m.campaignOf(c)
-	if campaign == 0 || c.Format != Listing && b.Creative == nil {
+	if campaign == 0 || c.Format != model.Listing && b.Creative == nil {
 		return // The campaign is unknown (Feed requires PutCampaign first), or the bid has nothing to show.
 	}
 	product := m.blockOf(c, b)
@@ -38,11 +39,11 @@ func (m *Market) putBid(c *Campaign, b *Bid) {
 		return
 	}
 	row := BidRow{Amount: m.baseOf(campaign, product, b), Campaign: campaign, Ordinal: b.Ordinal}
-	if c.Format == Listing {
+	if c.Format == model.Listing {
 		m.byBid.put(c.Group, b.Ordinal, product)
 	}
 	var before []uint32
-	if c.Format == Listing {
+	if c.Format == model.Listing {
 		if at >= 0 {
 			before = m.postings(c.Marketplace, old.Terms)
 		}
@@ -56,21 +57,21 @@ func (m *Market) putBid(c *Campaign, b *Bid) {
 	} else {
 		m.appendBid(product, row)
 	}
-	if c.Format == Listing {
+	if c.Format == model.Listing {
 		m.updatePostings(product, before, m.postings(c.Marketplace, row.Terms))
 	}
 }
 
 // blockOf returns the product row whose block holds a bid: the row of the targeted product, or that of the place.
-func (m *Market) blockOf(c *Campaign, b *Bid) uint32 {
-	if c.Format == Listing {
+func (m *Market) blockOf(c *model.Campaign, b *model.Bid) uint32 {
+	if c.Format == model.Listing {
 		return m.product(c.Marketplace, b.Target)
 	}
 	return m.placeRow(c.Marketplace, c.Format, b.Creative.Place)
 }
 
 // terms packs the flags of a bid and stores its predicate (location and triggers) if the flags alone do not express it.
-func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Terms {
+func (m *Market) terms(marketplace uint16, target uint32, b *model.Bid, old Terms) Terms {
 	flags := TriggerNone
 	if b.Active {
 		flags |= BidActive
@@ -82,9 +83,9 @@ func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Ter
 		}
 		value := m.triggerValue(marketplace, &t)
 		switch {
-		case t.Kind == TriggerProduct && value == target:
+		case t.Kind == model.TriggerProduct && value == target:
 			flags |= TriggerOwn
-		case t.Kind == TriggerCategories && value == target:
+		case t.Kind == model.TriggerCategories && value == target:
 			flags |= TriggerOwnCategories
 		default:
 			list = append(list, uint32(t.Kind), value)
@@ -102,9 +103,9 @@ func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Ter
 }
 
 // triggerValue returns the row of the product, category or keyword that a trigger compares with.
-func (m *Market) triggerValue(marketplace uint16, t *Trigger) uint32 {
+func (m *Market) triggerValue(marketplace uint16, t *model.Trigger) uint32 {
 	switch {
-	case t.Kind == TriggerCategory:
+	case t.Kind == model.TriggerCategory:
 		return m.category(marketplace, t.Value)
 	case t.Kind.IsKeyword():
 		return m.keyword(marketplace, t.Kind, t.Value)

@@ -5,18 +5,19 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // PutCampaign adds or replaces a campaign and returns its balances, at an address that stays valid until the process
 // ends.
-func (m *Market) PutCampaign(c *Campaign) *Balances {
+func (m *Market) PutCampaign(c *model.Campaign) *Balances {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	return m.putCampaign(c)
 }
 
-func (m *Market) putCampaign(c *Campaign) *Balances {
+func (m *Market) putCampaign(c *model.Campaign) *Balances {
 	i := m.campaign(c)
 	row := CampaignRow{
 		StartMillis: c.StartMillis,
@@ -32,18 +33,18 @@ func (m *Market) putCampaign(c *Campaign) *Balances {
 	if row.EndMillis == 0 {
 		row.EndMillis = math.MaxInt64
 	}
-	if c.Active && c.Status != Terminated {
+	if c.Active && c.Status != model.Terminated {
 		row.Flags |= CampaignActive
 	}
-	if c.Status == Approved {
+	if c.Status == model.Approved {
 		row.Flags |= CampaignApproved
 	}
-	if c.Status != Terminated && c.Group != whatIfGroup {
+	if c.Status != model.Terminated && c.Group != whatIfGroup {
 		row.Flags |= CampaignCounted
 	}
-	if c.Type == Exclusive {
+	if c.Type == model.Exclusive {
 		row.Flags |= CampaignExclusive
-		row.Price = FirstPrice
+		row.Price = model.FirstPrice
 	}
 	m.setTarget(i, c)
 	if m.setTerms(i, c) {
@@ -58,7 +59,7 @@ func (m *Market) putCampaign(c *Campaign) *Balances {
 }
 
 // campaign returns the row of a campaign, adding one on its first mention.
-func (m *Market) campaign(c *Campaign) uint32 {
+func (m *Market) campaign(c *model.Campaign) uint32 {
 	if i := m.campaignOf(c); i != 0 {
 		return i
 	}
@@ -82,7 +83,7 @@ func (m *Market) campaign(c *Campaign) uint32 {
 }
 
 // campaignOf returns the row of a campaign, 0 if PutCampaign was never called for it.
-func (m *Market) campaignOf(c *Campaign) uint32 {
+func (m *Market) campaignOf(c *model.Campaign) uint32 {
 	if int(c.Group) >= len(m.byGroup) || int64(c.Ordinal) >= int64(len(m.byGroup[c.Group])) {
 		return 0
 	}

@@ -3,13 +3,15 @@ package market
 import (
 	"slices"
 	"strings"
+
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // The details of a product are one list of 32-bit words: the number of categories, their rows, the number of
 // attributes, two words of hash for each attribute, and two words of hash for each promotion up to the end of the list.
 
 // PutProduct adds or replaces a catalog product.
-func (m *Market) PutProduct(marketplace uint16, p *Product) {
+func (m *Market) PutProduct(marketplace uint16, p *model.Product) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
@@ -35,7 +37,7 @@ func (m *Market) DeleteProduct(marketplace uint16, id string) {
 }
 
 // detail builds the list of a product's details. It is valid until the next use of m.words.
-func (m *Market) detail(marketplace uint16, p *Product) []uint32 {
+func (m *Market) detail(marketplace uint16, p *model.Product) []uint32 {
 	seed := seedOf(m.seed, marketplace)
 	list := append(m.words[:0], 0)
 	for _, id := range p.Categories {

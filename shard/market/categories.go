@@ -2,6 +2,8 @@ package market
 
 import "slices"
 
+import "github.com/gavel-ads/gavel/shard/model"
+
 // Category membership. A depth-first walk over the category forest numbers the categories so that every subtree has
 // consecutive positions. So "in that category or a descendant of it" is two comparisons, and the products of a category
 // are those that name a category in a range of positions. A moved category needs a new walk over all categories and no
@@ -12,7 +14,7 @@ import "slices"
 // that it has already seen. A list with more stale than valid entries is compacted.
 
 // PutCategory adds or replaces a category.
-func (m *Market) PutCategory(marketplace uint16, c *Category) {
+func (m *Market) PutCategory(marketplace uint16, c *model.Category) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // ClickLevel says what a ClickCell counts. The cells of a level are the prior of those of the next.
@@ -21,7 +22,7 @@ const (
 // ClickCell names what counts of impressions and clicks are about.
 type ClickCell struct {
 	Marketplace uint16
-	Format      AdFormat
+	Format      model.AdFormat
 	Level       ClickLevel
 	Placement   uint8  // The placement index of the auction; 0 at ClickFormat.
 	Product     string // The ad of a listing at ClickAd: the product, whatever campaign advertises it.
@@ -52,8 +53,8 @@ type clickRates struct {
 
 // clickPriors are the predictions of one marketplace in units of 1/2^32; 0 where nothing was counted.
 type clickPriors struct {
-	formats    [AdFormats]atomic.Uint32
-	placements [AdFormats][placements]atomic.Uint32
+	formats    [model.AdFormats]atomic.Uint32
+	placements [model.AdFormats][placements]atomic.Uint32
 }
 
 // placements is the number of placement indexes.
@@ -61,7 +62,7 @@ const placements = 1 << 8
 
 // ClickPrior returns the predicted click rate of an average ad of a format at a placement, in units of 1/2^32, and the
 // prior with which ClickRate predicts the rate of one ad there.
-func (v *View) ClickPrior(marketplace uint16, format AdFormat, placement uint8) learn.Prior {
+func (v *View) ClickPrior(marketplace uint16, format model.AdFormat, placement uint8) learn.Prior {
 	all := v.clicks.markets.Load()
 	if all == nil || int(marketplace) >= len(*all) || (*all)[marketplace] == nil {
 		return learn.NewPrior(learn.PriorRate)
@@ -177,7 +178,7 @@ type clickCounts struct {
 type clickPart struct {
 	group       ids.Group
 	marketplace uint16
-	format      AdFormat
+	format      model.AdFormat
 	level       ClickLevel
 	placement   uint8
 	ad          AdKey
@@ -185,8 +186,8 @@ type clickPart struct {
 
 // clickSums are the counts of all groups together.
 type clickSums struct {
-	formats    [AdFormats]learn.Counts
-	placements [AdFormats][placements]learn.Counts
+	formats    [model.AdFormats]learn.Counts
+	placements [model.AdFormats][placements]learn.Counts
 }
 
 // PutClickRate replaces what a group has counted of a cell. Counts of 0 remove it. Auctions read the sum of all groups
@@ -198,7 +199,7 @@ func (m *Market) PutClickRate(g ids.Group, c *ClickCell, counts learn.Counts) {
 	p := clickPart{group: g, marketplace: c.Marketplace, format: c.Format, level: c.Level, placement: c.Placement}
 	switch {
 	case c.Level != ClickAd:
-	case c.Format == Listing:
+	case c.Format == model.Listing:
 		p.ad = ProductAd(m.product(c.Marketplace, c.Product), c.Placement)
 	default:
 		p.ad = BidAd(uint64(g)<<32|uint64(c.Bid), c.Placement)
@@ -261,7 +262,7 @@ func (m *Market) addToAd(ad AdKey, replace func(*learn.Counts)) {
 
 // predict stores the predictions of a format and its placements. A change of the format changes all of them, because it
 // is their prior.
-func (s *clickSums) predict(p *clickPriors, format AdFormat) {
+func (s *clickSums) predict(p *clickPriors, format model.AdFormat) {
 	top := learn.NewPrior(learn.PriorRate)
 	rate := s.formats[format].Predict(&top)
 	p.formats[format].Store(rate)

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // published names what a group has published of a cell.
@@ -20,14 +21,14 @@ type published struct {
 // randomCell returns one of a few hundred cells of two marketplaces.
 func randomCell(r *rand.Rand) market.ClickCell {
 	c := market.ClickCell{
-		Marketplace: uint16(1 + r.IntN(2)), Format: market.AdFormat(r.IntN(market.AdFormats)), Level: market.ClickLevel(r.IntN(market.ClickLevels)),
+		Marketplace: uint16(1 + r.IntN(2)), Format: model.AdFormat(r.IntN(model.AdFormats)), Level: market.ClickLevel(r.IntN(market.ClickLevels)),
 	}
 	if c.Level >= market.ClickPlacement {
 		c.Placement = uint8(r.IntN(4) * 80)
 	}
 	switch {
 	case c.Level < market.ClickAd:
-	case c.Format == market.Listing:
+	case c.Format == model.Listing:
 		c.Product = fmt.Sprint("p", r.IntN(40))
 	default:
 		c.Bid = uint32(r.IntN(40))
@@ -38,7 +39,7 @@ func randomCell(r *rand.Rand) market.ClickCell {
 // predictions lists the click rates of all cells of randomCell as auctions read them.
 func predictions(v *market.View) (all []uint32) {
 	for marketplace := uint16(1); marketplace <= 3; marketplace++ {
-		for format := range market.AdFormat(market.AdFormats) {
+		for format := range model.AdFormat(model.AdFormats) {
 			for placement := 0; placement < 256; placement += 80 {
 				prior := v.ClickPrior(marketplace, format, uint8(placement))
 				all = append(all, prior.Rate)
@@ -97,7 +98,7 @@ func withProducts() *market.Market {
 	m := market.New(1)
 	for marketplace := uint16(1); marketplace <= 3; marketplace++ {
 		for i := range 40 {
-			m.PutProduct(marketplace, &market.Product{ID: fmt.Sprint("p", i)})
+			m.PutProduct(marketplace, &model.Product{ID: fmt.Sprint("p", i)})
 		}
 	}
 	m.Publish()
@@ -108,11 +109,11 @@ func withProducts() *market.Market {
 func TestClickRatesAreReadWhileTheyChange(t *testing.T) {
 	m := market.New(1)
 	cell := func(bid uint32) *market.ClickCell {
-		return &market.ClickCell{Marketplace: 1, Format: market.Banner, Level: market.ClickAd, Bid: bid}
+		return &market.ClickCell{Marketplace: 1, Format: model.Banner, Level: market.ClickAd, Bid: bid}
 	}
 	m.PutClickRate(1, cell(0), learn.Counts{Impressions: 1_000 * learn.One, Clicks: 100 * learn.One})
 	v := m.View()
-	prior := v.ClickPrior(1, market.Banner, 0)
+	prior := v.ClickPrior(1, model.Banner, 0)
 	want := v.ClickRate(market.BidAd(1<<32, 0), &prior)
 	var readers sync.WaitGroup
 	for range 4 {
@@ -123,7 +124,7 @@ func TestClickRatesAreReadWhileTheyChange(t *testing.T) {
 					return
 				}
 				v.ClickRate(market.BidAd(1<<32|500, 0), &prior)
-				v.ClickPrior(2, market.Listing, 7)
+				v.ClickPrior(2, model.Listing, 7)
 			}
 		})
 	}

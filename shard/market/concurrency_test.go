@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -23,7 +24,7 @@ func TestAuctionsDuringPublication(t *testing.T) {
 		all = append(all, fmt.Sprint("p", i))
 		m.PutProduct(1, product(all[i], "c"))
 	}
-	m.PutCategory(1, &market.Category{ID: "c"})
+	m.PutCategory(1, &model.Category{ID: "c"})
 	c := put(m, campaign(1, 1))
 	feed := func(round int) {
 		for i, id := range all {
@@ -68,7 +69,7 @@ func TestAuctionsDuringPublication(t *testing.T) {
 			b.Deleted = r.IntN(3) == 0
 			m.PutBid(other, b)
 			m.PutProduct(1, product(b.Target, fmt.Sprint("d", i%50)))
-			m.PutCategory(1, &market.Category{ID: fmt.Sprint("d", i%60)})
+			m.PutCategory(1, &model.Category{ID: fmt.Sprint("d", i%60)})
 			if i%1000 == 999 {
 				m.Reset(ids.Group(2), false)
 				put(m, other)

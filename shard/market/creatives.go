@@ -3,6 +3,8 @@ package market
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Text is a text of a view.
@@ -16,11 +18,11 @@ func textOf(s string) Text { return Text{[]byte(s), jsonSafe(s)} }
 // Ad is the creative of a banner or sponsored-brand bid as auctions read it. It never changes; a changed bid gets a new
 // Ad.
 type Ad struct {
-	Target  TargetType
+	Target  model.TargetType
 	ID      Text   // The id of the target, or its URL.
 	Product uint32 // Row of a product target; NoProduct otherwise.
 	Entity  uint32 // Equal for all bids of a campaign on the same target, so that the target wins at most once.
-	Device  Device
+	Device  model.Device
 	Assets  []AdAsset
 	Title   Text   // Empty when not set.
 	Content []byte // Raw JSON object, empty for none.
@@ -35,7 +37,7 @@ const NoProduct = ^uint32(0)
 type AdAsset struct {
 	URL        Text // Empty: the URL of the asset record.
 	Content    []byte
-	Dimensions Dimensions
+	Dimensions model.Dimensions
 	record     uint32 // Row of the asset record; 0: approved with its campaign.
 }
 
@@ -68,7 +70,7 @@ func (a *assets) init() {
 }
 
 // PutAsset adds or replaces an asset. A bid does not show an asset that it names and that was not put.
-func (m *Market) PutAsset(marketplace uint16, a *Asset) {
+func (m *Market) PutAsset(marketplace uint16, a *model.Asset) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
@@ -103,7 +105,7 @@ func (m *Market) dropAssets() {
 }
 
 // setAd stores the creative of a bid under the number old, or under a new number if old is 0, and returns the number.
-func (m *Market) setAd(old, campaign uint32, c *Campaign, b *Bid) uint32 {
+func (m *Market) setAd(old, campaign uint32, c *model.Campaign, b *model.Bid) uint32 {
 	i := old
 	if i == 0 {
 		if n := len(m.ads.free); n > 0 {
@@ -119,7 +121,7 @@ func (m *Market) setAd(old, campaign uint32, c *Campaign, b *Bid) uint32 {
 	if b.Creative.Title != "" {
 		ad.Title = textOf(b.Creative.Title)
 	}
-	if b.TargetType == TargetProduct {
+	if b.TargetType == model.TargetProduct {
 		ad.Product = m.product(c.Marketplace, b.Target)
 	}
 	for j := range b.Creative.Assets {
@@ -139,7 +141,7 @@ func (m *Market) setAd(old, campaign uint32, c *Campaign, b *Bid) uint32 {
 }
 
 // entity returns the number of a target of a campaign and assigns one on its first mention.
-func (m *Market) entity(campaign uint32, b *Bid) uint32 {
+func (m *Market) entity(campaign uint32, b *model.Bid) uint32 {
 	m.key = append(binary.BigEndian.AppendUint32(m.key[:0], campaign), byte(b.TargetType))
 	m.key = append(m.key, b.Target...)
 	i, known := m.ads.entities[string(m.key)]

@@ -3,6 +3,8 @@ package market
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // FrequencyQuery asks how often a user interacted with a campaign or bid in one period.
@@ -11,9 +13,9 @@ type FrequencyQuery struct {
 	Group       uint16
 	Campaign    uint32 // Ordinal in the group.
 	Bid         uint32 // Ordinal in the group; 0: all bids of the campaign.
-	Interaction CapInteraction
-	Period      Period // Daily, Weekly or Monthly.
-	LocalMillis int64  // The instant in the marketplace's time zone.
+	Interaction model.CapInteraction
+	Period      model.Period // Daily, Weekly or Monthly.
+	LocalMillis int64        // The instant in the marketplace's time zone.
 }
 
 // Exposure is an impression or click of a user that counts for frequency caps, with the budget periods that were
@@ -21,7 +23,7 @@ type FrequencyQuery struct {
 type Exposure struct {
 	User             uint64 // Keyed hash of the user id.
 	Bid              uint32 // Ordinal in the group; 0: not known.
-	Interaction      CapInteraction
+	Interaction      model.CapInteraction
 	Day, Week, Month uint32 // As command.Periods numbers them.
 }
 
@@ -50,7 +52,7 @@ const (
 )
 
 // RecordExposure counts an exposure for each frequency cap of the campaign that it applies to.
-func (m *Market) RecordExposure(c *Campaign, x *Exposure) {
+func (m *Market) RecordExposure(c *model.Campaign, x *Exposure) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
@@ -69,9 +71,9 @@ func (m *Market) RecordExposure(c *Campaign, x *Exposure) {
 		}
 		number, last := x.Day, x.Day
 		switch q.Period {
-		case Weekly:
+		case model.Weekly:
 			number, last = x.Week, x.Day+6
-		case Monthly:
+		case model.Monthly:
 			number, last = x.Month, x.Day+30
 		default:
 		}
@@ -130,12 +132,12 @@ func (t *exposureCounts) add(key uint64, last uint32) {
 }
 
 // periodNumber returns the number of the period of a local instant, as command.Periods numbers it.
-func periodNumber(p Period, localMillis int64) uint32 {
+func periodNumber(p model.Period, localMillis int64) uint32 {
 	day := uint32(max(localMillis, 0) / (24 * 3600 * 1000))
 	switch p {
-	case Weekly:
+	case model.Weekly:
 		return (day + 3) / 7
-	case Monthly:
+	case model.Monthly:
 		return monthOf(day)
 	default:
 		return day

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // The numbers of months and weeks over two centuries agree with package time.
@@ -14,7 +16,7 @@ func TestPeriodNumbers(t *testing.T) {
 			t.Fatalf("%v: month %d, want %d", at, got, want)
 		}
 	}
-	if periodNumber(Weekly, 4*86_400_000) != periodNumber(Weekly, 11*86_400_000-1) || periodNumber(Weekly, 4*86_400_000-1) == periodNumber(Weekly, 4*86_400_000) {
+	if periodNumber(model.Weekly, 4*86_400_000) != periodNumber(model.Weekly, 11*86_400_000-1) || periodNumber(model.Weekly, 4*86_400_000-1) == periodNumber(model.Weekly, 4*86_400_000) {
 		t.Error("weeks do not begin on Monday, 1970-01-05")
 	}
 }
@@ -22,33 +24,33 @@ func TestPeriodNumbers(t *testing.T) {
 // Counts are kept by user, campaign or bid, interaction and period, and only for what a cap limits.
 func TestExposuresAreCounted(t *testing.T) {
 	m := New(1)
-	c := &Campaign{Ordinal: 3, Group: 2, Caps: []Cap{{Type: 1, Limit: 5}, {Type: 14, Limit: 1}, {Type: 3, Limit: 1}}}
+	c := &model.Campaign{Ordinal: 3, Group: 2, Caps: []model.Cap{{Type: 1, Limit: 5}, {Type: 14, Limit: 1}, {Type: 3, Limit: 1}}}
 	const today = 20_778
-	meet := func(user uint64, bid uint32, what CapInteraction) {
+	meet := func(user uint64, bid uint32, what model.CapInteraction) {
 		m.RecordExposure(c, &Exposure{User: user, Bid: bid, Interaction: what, Day: today, Week: (today + 3) / 7, Month: monthOf(today)})
 	}
 	if m.Count(FrequencyQuery{User: 1}) != 0 {
 		t.Error("something is counted before anything happened")
 	}
-	meet(1, 7, CapImpressions)
-	meet(1, 8, CapImpressions)
-	meet(1, 7, CapClicks)
-	meet(2, 7, CapImpressions)
+	meet(1, 7, model.CapImpressions)
+	meet(1, 8, model.CapImpressions)
+	meet(1, 7, model.CapClicks)
+	meet(2, 7, model.CapImpressions)
 	for _, x := range []struct {
 		user, bid uint32
-		what      CapInteraction
-		period    Period
+		what      model.CapInteraction
+		period    model.Period
 		day       int64
 		want      uint32
 	}{
-		{1, 0, CapImpressions, Daily, today, 2},
-		{2, 0, CapImpressions, Daily, today, 1},
-		{1, 0, CapImpressions, Daily, today + 1, 0},
-		{1, 0, CapImpressions, Monthly, today + 1, 2},
-		{1, 0, CapImpressions, Weekly, today, 0}, // No cap limits it.
-		{1, 7, CapClicks, Weekly, today, 1},
-		{1, 8, CapClicks, Weekly, today, 0},
-		{3, 0, CapImpressions, Daily, today, 0},
+		{1, 0, model.CapImpressions, model.Daily, today, 2},
+		{2, 0, model.CapImpressions, model.Daily, today, 1},
+		{1, 0, model.CapImpressions, model.Daily, today + 1, 0},
+		{1, 0, model.CapImpressions, model.Monthly, today + 1, 2},
+		{1, 0, model.CapImpressions, model.Weekly, today, 0}, // No cap limits it.
+		{1, 7, model.CapClicks, model.Weekly, today, 1},
+		{1, 8, model.CapClicks, model.Weekly, today, 0},
+		{3, 0, model.CapImpressions, model.Daily, today, 0},
 	} {
 		q := FrequencyQuery{
 			User: uint64(x.user), Group: 2, Campaign: 3, Bid: x.bid, Interaction: x.what, Period: x.period, LocalMillis: x.day * 86_400_000,

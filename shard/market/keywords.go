@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // keywords holds the keyword triggers. The words of all keywords are numbered. A keyword is a kind of match and a list
@@ -29,7 +31,7 @@ type keywordRow struct {
 	words   []uint32
 	members []uint32 // Products; some entries are stale or repeated.
 	stale   uint32
-	kind    TriggerKind
+	kind    model.TriggerKind
 }
 
 type wordRow struct {
@@ -46,7 +48,7 @@ func (k *keywords) init() {
 }
 
 // keyword returns the row of a keyword, adding one on its first mention.
-func (m *Market) keyword(marketplace uint16, kind TriggerKind, text string) uint32 {
+func (m *Market) keyword(marketplace uint16, kind model.TriggerKind, text string) uint32 {
 	k := &m.keywords
 	key := append(binary.BigEndian.AppendUint16(nil, marketplace), byte(kind))
 	key = append(key, text...)
@@ -122,7 +124,7 @@ func (m *Market) postings(marketplace uint16, t Terms) (all []uint32) {
 	}
 	list := m.predicates.at(uint32(t & predicateMask))
 	for i := 1; i < len(list); i += 2 {
-		if kind := TriggerKind(list[i]); kind.IsKeyword() && !kind.IsNegative() { // A kind was stored.
+		if kind := model.TriggerKind(list[i]); kind.IsKeyword() && !kind.IsNegative() { // A kind was stored.
 			all = append(all, list[i+1])
 		}
 	}
@@ -199,13 +201,13 @@ func (v *View) UntriggeredMembers(marketplace uint16) []uint32 {
 // Matches reports whether a keyword matches a query, given as word numbers.
 func (v *View) Matches(keyword uint32, query []uint32) bool {
 	k := v.keywords.at(keyword)
-	if len(k.words) == 0 || len(k.words) > len(query) && k.kind != TriggerBroad && k.kind != TriggerNotBroad {
+	if len(k.words) == 0 || len(k.words) > len(query) && k.kind != model.TriggerBroad && k.kind != model.TriggerNotBroad {
 		return false
 	}
 	switch k.kind {
-	case TriggerExact, TriggerNotExact:
+	case model.TriggerExact, model.TriggerNotExact:
 		return slices.Equal(k.words, query)
-	case TriggerPhrase:
+	case model.TriggerPhrase:
 		for at := range len(query) - len(k.words) + 1 {
 			if slices.Equal(k.words, query[at:at+len(k.words)]) {
 				return true

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -39,7 +40,7 @@ type delayOf struct {
 
 type expectedOf struct {
 	marketplace uint16
-	format      AdFormat
+	format      model.AdFormat
 }
 
 // PutClickDelay replaces what a group has learned of the delay of a marketplace's clicks.
@@ -73,7 +74,7 @@ func (m *Market) Returned(g ids.Group, campaign uint32) Returned {
 }
 
 // PutTraffic replaces the expected traffic of a marketplace's ads of a format.
-func (m *Market) PutTraffic(marketplace uint16, format AdFormat, w *pacing.Weights) {
+func (m *Market) PutTraffic(marketplace uint16, format model.AdFormat, w *pacing.Weights) {
 	m.learned.mu.Lock()
 	defer m.learned.mu.Unlock()
 	m.learned.expected[expectedOf{marketplace, format}] = *w
@@ -82,7 +83,7 @@ func (m *Market) PutTraffic(marketplace uint16, format AdFormat, w *pacing.Weigh
 // ExpectedTraffic returns the expected traffic of a marketplace's ads of a format: uniform when nothing was learned yet. The
 // operator's factors of single dates are not part of it (Marketplace.TrafficDates). It may be called at any time from any
 // goroutine.
-func (m *Market) ExpectedTraffic(marketplace uint16, format AdFormat) pacing.Weights {
+func (m *Market) ExpectedTraffic(marketplace uint16, format model.AdFormat) pacing.Weights {
 	m.learned.mu.RLock()
 	defer m.learned.mu.RUnlock()
 	if w, known := m.learned.expected[expectedOf{marketplace, format}]; known {

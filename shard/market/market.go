@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -84,7 +85,7 @@ type Market struct {
 
 // marketEntry is what the view keeps of a marketplace.
 type marketEntry struct {
-	Marketplace
+	model.Marketplace
 	ownDemand []byte
 	floors    []Floor
 	traffic   *traffic
@@ -92,7 +93,7 @@ type marketEntry struct {
 
 // Floor is a reserve rule whose category has been looked up.
 type Floor struct {
-	ReserveRule
+	model.ReserveRule
 	category uint32
 }
 
@@ -129,7 +130,7 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 func (m *Market) View() *View { return m.view.Load() }
 
 // PutMarketplace adds or replaces the settings of a marketplace.
-func (m *Market) PutMarketplace(p *Marketplace) {
+func (m *Market) PutMarketplace(p *model.Marketplace) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 

@@ -6,25 +6,26 @@ import (
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
 const benchCampaigns = 20_000
 
 // load fills a market with bids spread evenly over products, and returns its campaigns.
-func load(bids, products int) (*Market, []Campaign) {
+func load(bids, products int) (*Market, []model.Campaign) {
 	m := New(1)
-	m.PutMarketplace(&Marketplace{Ordinal: 1})
-	campaigns := make([]Campaign, benchCampaigns)
+	m.PutMarketplace(&model.Marketplace{Ordinal: 1})
+	campaigns := make([]model.Campaign, benchCampaigns)
 	for i := range campaigns {
-		campaigns[i] = Campaign{
-			ID: ids.Mint(int64(i), [10]byte{}, 1), Ordinal: uint32(i + 1), Group: 1, Marketplace: 1, Charge: CPC,
-			VendorID: fmt.Sprint("vendor-", i%2000), Active: true, Status: Approved,
+		campaigns[i] = model.Campaign{
+			ID: ids.Mint(int64(i), [10]byte{}, 1), Ordinal: uint32(i + 1), Group: 1, Marketplace: 1, Charge: model.CPC,
+			VendorID: fmt.Sprint("vendor-", i%2000), Active: true, Status: model.Approved,
 		}
 		m.PutCampaign(&campaigns[i])
 	}
 	for i := range products {
-		m.PutProduct(1, &Product{ID: productID(i), Active: true, Quality: QualityOne})
+		m.PutProduct(1, &model.Product{ID: productID(i), Active: true, Quality: model.QualityOne})
 	}
 	for i := range bids {
 		m.PutBid(&campaigns[i%benchCampaigns], benchBid(i, productID(i%products)))
@@ -35,10 +36,10 @@ func load(bids, products int) (*Market, []Campaign) {
 
 func productID(i int) string { return fmt.Sprintf("sku%07d", i) }
 
-func benchBid(i int, id string) *Bid {
-	return &Bid{
+func benchBid(i int, id string) *model.Bid {
+	return &model.Bid{
 		Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(1+i%200) * 10_000, Active: true,
-		Triggers: []Trigger{{Kind: TriggerProduct, Value: id}, {Kind: TriggerCategories, Value: id}},
+		Triggers: []model.Trigger{{Kind: model.TriggerProduct, Value: id}, {Kind: model.TriggerCategories, Value: id}},
 	}
 }
 

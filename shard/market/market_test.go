@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -46,28 +47,28 @@ func winners(v *market.View, req *auction.Request) string {
 	return fmt.Sprint(all)
 }
 
-var settings = market.Marketplace{Ordinal: 1, CurrencyExponent: 2}
+var settings = model.Marketplace{Ordinal: 1, CurrencyExponent: 2}
 
-func campaign(group ids.Group, ordinal uint32) *market.Campaign {
-	return &market.Campaign{
+func campaign(group ids.Group, ordinal uint32) *model.Campaign {
+	return &model.Campaign{
 		ID: ids.Mint(int64(ordinal), [10]byte{}, 1), Ordinal: ordinal, Group: group, Marketplace: 1,
-		VendorID: fmt.Sprint("v", ordinal), Charge: market.CPC, Price: market.FirstPrice, Active: true, Status: market.Approved,
+		VendorID: fmt.Sprint("v", ordinal), Charge: model.CPC, Price: model.FirstPrice, Active: true, Status: model.Approved,
 	}
 }
 
-func put(m *market.Market, c *market.Campaign) *market.Campaign {
+func put(m *market.Market, c *model.Campaign) *model.Campaign {
 	slot := m.PutCampaign(c)
 	slot.BudgetLeft.Store(1 << 40)
 	slot.WalletBalance.Store(1 << 40)
 	return c
 }
 
-func product(id string, categories ...string) *market.Product {
-	return &market.Product{ID: id, Active: true, Quality: market.QualityOne, Categories: categories}
+func product(id string, categories ...string) *model.Product {
+	return &model.Product{ID: id, Active: true, Quality: model.QualityOne, Categories: categories}
 }
 
-func bid(ordinal uint32, target string, amount money.Micros) *market.Bid {
-	return &market.Bid{Ordinal: ordinal, Target: target, Amount: amount, Active: true}
+func bid(ordinal uint32, target string, amount money.Micros) *model.Bid {
+	return &model.Bid{Ordinal: ordinal, Target: target, Amount: amount, Active: true}
 }
 
 func expect(t *testing.T, got, want string) {
@@ -82,12 +83,12 @@ func expect(t *testing.T, got, want string) {
 // ordinal is far from the others.
 func TestProductOfBid(t *testing.T) {
 	m := market.New(1)
-	c := market.Campaign{Ordinal: 1, Group: 2, Marketplace: 1, VendorID: "v"}
+	c := model.Campaign{Ordinal: 1, Group: 2, Marketplace: 1, VendorID: "v"}
 	m.PutCampaign(&c)
 	for i, ordinal := range []uint32{1, 2, 513, 1 << 20} {
-		m.PutBid(&c, &market.Bid{Ordinal: ordinal, Target: fmt.Sprint("p", i)})
+		m.PutBid(&c, &model.Bid{Ordinal: ordinal, Target: fmt.Sprint("p", i)})
 	}
-	m.PutBid(&c, &market.Bid{Ordinal: 2, Target: "p1", Deleted: true})
+	m.PutBid(&c, &model.Bid{Ordinal: 2, Target: "p1", Deleted: true})
 	m.Publish()
 	v := m.View()
 	for i, ordinal := range []uint32{1, 2, 513, 1 << 20} {
@@ -149,8 +150,8 @@ func TestOrderOfFeedingDoesNotMatter(t *testing.T) {
 	steps := map[string]func(m *market.Market){
 		"bid":      func(m *market.Market) { m.PutBid(put(m, c), bid(1, "p", 100_000)) },
 		"product":  func(m *market.Market) { m.PutProduct(1, product("p", "shoes")) },
-		"category": func(m *market.Market) { m.PutCategory(1, &market.Category{ID: "shoes", ParentID: "clothing"}) },
-		"parent":   func(m *market.Market) { m.PutCategory(1, &market.Category{ID: "clothing"}) },
+		"category": func(m *market.Market) { m.PutCategory(1, &model.Category{ID: "shoes", ParentID: "clothing"}) },
+		"parent":   func(m *market.Market) { m.PutCategory(1, &model.Category{ID: "clothing"}) },
 		"settings": func(m *market.Market) { m.PutMarketplace(&settings) },
 	}
 	for range 20 { // The iteration order of a map is random enough.
@@ -172,7 +173,7 @@ func TestOrderOfFeedingDoesNotMatter(t *testing.T) {
 func TestMarketplacesAreApart(t *testing.T) {
 	m := market.New(1)
 	for _, ordinal := range []uint16{1, 2} {
-		m.PutMarketplace(&market.Marketplace{Ordinal: ordinal, CurrencyExponent: 2})
+		m.PutMarketplace(&model.Marketplace{Ordinal: ordinal, CurrencyExponent: 2})
 		c := campaign(1, uint32(ordinal))
 		c.Marketplace = ordinal
 		put(m, c)
@@ -194,7 +195,7 @@ func TestReset(t *testing.T) {
 	m.PutMarketplace(&settings)
 	m.PutProduct(1, product("p", "c"))
 	m.PutProduct(1, product("q", "c"))
-	m.PutCategory(1, &market.Category{ID: "c"})
+	m.PutCategory(1, &model.Category{ID: "c"})
 	one, two := campaign(1, 1), campaign(2, 1)
 	slot := m.PutCampaign(one)
 	put(m, one)
@@ -219,7 +220,7 @@ func TestReset(t *testing.T) {
 	m.Publish()
 	expect(t, inCategory(m.View(), "c"), "[]")
 	m.PutMarketplace(&settings)
-	m.PutCategory(1, &market.Category{ID: "c"})
+	m.PutCategory(1, &model.Category{ID: "c"})
 	m.PutProduct(1, product("q", "c"))
 	m.Publish()
 	expect(t, inCategory(m.View(), "c"), "[q@120000]")
@@ -237,7 +238,7 @@ func TestBidsThatDoNotCompete(t *testing.T) {
 	m.PutBid(c, deleted)
 	m.PutBid(c, deleted)
 	banner := campaign(1, 2)
-	banner.Format = market.Banner
+	banner.Format = model.Banner
 	m.PutBid(put(m, banner), bid(2, "p", 100_000))
 	m.PutBid(campaign(1, 3), bid(3, "p", 100_000))
 	m.PutBid(campaign(9, 1), bid(4, "p", 100_000))

@@ -3,6 +3,8 @@ package market
 import (
 	"encoding/binary"
 	"maps"
+
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // places holds the places where banners or sponsored brands are shown. A place is a media slot or a placement, named by
@@ -21,7 +23,7 @@ type places struct {
 type Place struct {
 	Row        uint32 // The product row that holds its bids.
 	Active     bool
-	Dimensions [Devices]Dimensions // Of a media slot, by device.
+	Dimensions [model.Devices]model.Dimensions // Of a media slot, by device.
 }
 
 // These are the first bytes of interned keys that no id can have.
@@ -37,7 +39,7 @@ const (
 func (p *places) init() { p.byKey = map[string]*Place{} }
 
 // AppendPlaceKey appends the key of a place, by which View.Place finds it.
-func AppendPlaceKey[T string | []byte](dst []byte, marketplace uint16, format AdFormat, id T) []byte {
+func AppendPlaceKey[T string | []byte](dst []byte, marketplace uint16, format model.AdFormat, id T) []byte {
 	return append(append(binary.BigEndian.AppendUint16(dst, marketplace), byte(format)), id...)
 }
 
@@ -45,12 +47,12 @@ func AppendPlaceKey[T string | []byte](dst []byte, marketplace uint16, format Ad
 func (v *View) Place(key []byte) *Place { return v.places[string(key)] }
 
 // PutMediaSlot adds or replaces a media slot.
-func (m *Market) PutMediaSlot(marketplace uint16, s *MediaSlot) {
+func (m *Market) PutMediaSlot(marketplace uint16, s *model.MediaSlot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	place := &Place{Row: m.placeRow(marketplace, Banner, s.ID), Active: s.Active, Dimensions: s.Dimensions}
-	m.setPlace(marketplace, Banner, s.ID, place)
+	place := &Place{Row: m.placeRow(marketplace, model.Banner, s.ID), Active: s.Active, Dimensions: s.Dimensions}
+	m.setPlace(marketplace, model.Banner, s.ID, place)
 }
 
 // DeleteMediaSlot removes a media slot by its external id. Its bids stay, and compete again when the slot is put again.
@@ -58,32 +60,32 @@ func (m *Market) DeleteMediaSlot(marketplace uint16, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.setPlace(marketplace, Banner, id, nil)
+	m.setPlace(marketplace, model.Banner, id, nil)
 }
 
 // PutPlacement adds or replaces a placement. View.Placement finds it by its external id and by its UUID.
-func (m *Market) PutPlacement(marketplace uint16, p *Placement) {
+func (m *Market) PutPlacement(marketplace uint16, p *model.Placement) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	place := &Place{Row: m.placeRow(marketplace, SponsoredBrand, p.ExternalID), Active: p.Active}
-	m.setPlace(marketplace, SponsoredBrand, p.ExternalID, place)
+	place := &Place{Row: m.placeRow(marketplace, model.SponsoredBrand, p.ExternalID), Active: p.Active}
+	m.setPlace(marketplace, model.SponsoredBrand, p.ExternalID, place)
 	m.setPlace(marketplace, aliasKind, p.ID, place)
 }
 
 // DeletePlacement removes a placement.
-func (m *Market) DeletePlacement(marketplace uint16, p *Placement) {
+func (m *Market) DeletePlacement(marketplace uint16, p *model.Placement) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.setPlace(marketplace, SponsoredBrand, p.ExternalID, nil)
+	m.setPlace(marketplace, model.SponsoredBrand, p.ExternalID, nil)
 	m.setPlace(marketplace, aliasKind, p.ID, nil)
 }
 
 // Placement returns a placement by external id or UUID, nil when there is none. It builds keys in scratch and returns
 // that memory as key, for reuse.
 func (v *View) Placement(scratch []byte, marketplace uint16, id []byte) (place *Place, key []byte) {
-	key = AppendPlaceKey(scratch, marketplace, SponsoredBrand, id)
+	key = AppendPlaceKey(scratch, marketplace, model.SponsoredBrand, id)
 	if place = v.Place(key); place == nil {
 		key = AppendPlaceKey(key[:0], marketplace, aliasKind, id)
 		place = v.Place(key)
@@ -91,7 +93,7 @@ func (v *View) Placement(scratch []byte, marketplace uint16, id []byte) (place *
 	return place, key
 }
 
-func (m *Market) setPlace(marketplace uint16, kind AdFormat, id string, place *Place) {
+func (m *Market) setPlace(marketplace uint16, kind model.AdFormat, id string, place *Place) {
 	if m.places.owned != m.edition {
 		m.places.byKey = maps.Clone(m.places.byKey)
 		m.places.owned = m.edition
@@ -106,7 +108,7 @@ func (m *Market) setPlace(marketplace uint16, kind AdFormat, id string, place *P
 }
 
 // placeRow returns the product row that holds a place's bids.
-func (m *Market) placeRow(marketplace uint16, format AdFormat, id string) uint32 {
+func (m *Market) placeRow(marketplace uint16, format model.AdFormat, id string) uint32 {
 	return m.product(marketplace, placePrefix+string(rune('0'+format))+id)
 }
 

@@ -3,6 +3,7 @@ package market
 import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // PurchaseCell names what the purchases after clicks are counted for: all ads of a format in a marketplace, or one ad. The
@@ -10,7 +11,7 @@ import (
 // or sponsored brand is the campaign.
 type PurchaseCell struct {
 	Marketplace uint16
-	Format      AdFormat
+	Format      model.AdFormat
 	Product     string // Of a listing; empty: all ads of the format.
 	Campaign    uint32 // The ordinal of the campaign of another format; 0: all ads of the format.
 }
@@ -51,7 +52,7 @@ func (p *purchases) prior(marketplace uint16) learn.Prior {
 // PutPurchases replaces what a group has counted of a cell. Zero removes it. The base bids on the product, or of the
 // marketplace when the cell is of a format, change with the next Publish.
 func (m *Market) PutPurchases(g ids.Group, c *PurchaseCell, b learn.Bought) {
-	if c.Format != Listing {
+	if c.Format != model.Listing {
 		return
 	}
 	m.mu.Lock()

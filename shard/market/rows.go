@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gavel-ads/gavel/shard/h3"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // rows is an array of rows that grows at its end. Before a row that is part of a published view is changed, its chunk
@@ -132,8 +133,8 @@ type CampaignRow struct {
 	Group       uint16
 	Shard       uint8
 	Flags       CampaignFlags
-	Charge      ChargeType
-	Price       PriceRule
+	Charge      model.ChargeType
+	Price       model.PriceRule
 }
 
 // CampaignFlags are the states of a campaign row.

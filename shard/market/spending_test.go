@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -198,14 +199,14 @@ func TestBalancesAreAligned(t *testing.T) {
 func TestTraffic(t *testing.T) {
 	m := market.New(1)
 	m.PutMarketplace(&settings)
-	m.PutMarketplace(&market.Marketplace{Ordinal: 3})
+	m.PutMarketplace(&model.Marketplace{Ordinal: 3})
 	m.Publish()
 	var all sync.WaitGroup
 	for stripe := range uint32(2 * market.TrafficStripes) {
 		all.Go(func() {
 			for range 100 {
-				m.View().CountAuctions(1, market.Listing, stripe, 5)
-				m.View().CountAuctions(3, market.SponsoredBrand, stripe, 1)
+				m.View().CountAuctions(1, model.Listing, stripe, 5)
+				m.View().CountAuctions(3, model.SponsoredBrand, stripe, 1)
 			}
 		})
 	}
@@ -213,7 +214,7 @@ func TestTraffic(t *testing.T) {
 	m.Reset(0, true)
 	m.PutMarketplace(&settings)
 	m.Publish()
-	m.View().CountAuctions(1, market.Banner, 0, 1)
+	m.View().CountAuctions(1, model.Banner, 0, 1)
 	want := "[{1 0 16000} {1 1 1} {3 2 3200}]"
 	if got := fmt.Sprint(m.AppendTraffic(nil)); got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -2,7 +2,8 @@ package market
 
 import (
 	"slices"
-	"sync/atomic"
+
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // CampaignTerms holds the targeting of a campaign: segments, schedule, frequency caps and products. Most campaigns have
@@ -13,7 +14,7 @@ type CampaignTerms struct {
 	Exclude     []uint32 // Segments. The user must be in none of them.
 	Multipliers []SegmentFactor
 	Schedule    []uint16 // By local hour of the week, in units of 1/ScheduleOne; nil: the bid is unchanged at all hours.
-	Caps        []Cap
+	Caps        []model.Cap
 	Products    []uint32 // Rows of the campaign's productIds.
 }
 
@@ -24,7 +25,7 @@ type SegmentFactor struct {
 }
 
 // setTerms stores the terms of a campaign and reports whether it has any.
-func (m *Market) setTerms(i uint32, c *Campaign) bool {
+func (m *Market) setTerms(i uint32, c *model.Campaign) bool {
 	s := &c.Segments
 	if len(s.Include)+len(s.Exclude)+len(s.Multipliers)+len(c.Schedule)+len(c.Caps)+len(c.Products) == 0 {
 		if *m.campaignTerms.at(i) != nil {
@@ -53,18 +54,3 @@ func (m *Market) setTerms(i uint32, c *Campaign) bool {
 
 // Terms returns the targeting of a campaign. REQUIRES: its row has the flag CampaignHasTerms.
 func (v *View) Terms(campaign uint32) *CampaignTerms { return *v.terms.at(campaign) }
-
-// PacingState is the pacing of a campaign, in one word that auctions read. The high half is the probability that the
-// campaign competes, in units of 1/2^32, with all ones for always. The low half is the factor of the bid, in units of
-// 1/2^31; a factor above 1 counts as 1. 0 stops the campaign. It is PacingOpen until the pacing controller stores another
-// value.
-type PacingState struct{ atomic.Uint64 }
-
-// PacingOpen lets every bid compete unchanged.
-const PacingOpen = PacingAlways<<32 | PacingUnshaded
-
-// These are the two halves of PacingOpen.
-const (
-	PacingAlways   = 1<<32 - 1
-	PacingUnshaded = 1 << 31
-)

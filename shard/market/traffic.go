@@ -2,6 +2,8 @@ package market
 
 import "sync/atomic"
 
+import "github.com/gavel-ads/gavel/shard/model"
+
 // TrafficStripes is the number of copies of the counters of auctions. BOUND: workers beyond it share a copy, which
 // costs contended adds; more copies cost memory for every marketplace.
 const TrafficStripes = 16
@@ -9,20 +11,20 @@ const TrafficStripes = 16
 // traffic counts the auctions of a marketplace since the node started. Every worker adds to a copy of its own, so that
 // an add does not wait for another core's cache line.
 type traffic [TrafficStripes]struct {
-	auctions [SponsoredBrand + 1]atomic.Uint64
-	_        [64 - 8*(SponsoredBrand+1)]byte // The rest of a cache line.
+	auctions [model.SponsoredBrand + 1]atomic.Uint64
+	_        [64 - 8*(model.SponsoredBrand+1)]byte // The rest of a cache line.
 }
 
 // Traffic is the number of auctions of one marketplace and ad format that a node has run since it started.
 type Traffic struct {
 	Marketplace uint16
-	Format      AdFormat
+	Format      model.AdFormat
 	Auctions    uint64
 }
 
 // CountAuctions adds n auctions of a marketplace and format. stripe is the number of the calling worker; workers with
 // different numbers modulo TrafficStripes do not wait for each other. REQUIRES: the marketplace exists.
-func (v *View) CountAuctions(marketplace uint16, f AdFormat, stripe uint32, n uint64) {
+func (v *View) CountAuctions(marketplace uint16, f model.AdFormat, stripe uint32, n uint64) {
 	v.markets[marketplace].traffic[stripe%TrafficStripes].auctions[f].Add(n)
 }
 
@@ -35,7 +37,7 @@ func (m *Market) AppendTraffic(dst []Traffic) []Traffic {
 		if t == nil {
 			continue
 		}
-		for f := range SponsoredBrand + 1 {
+		for f := range model.SponsoredBrand + 1 {
 			var n uint64
 			for stripe := range t {
 				n += t[stripe].auctions[f].Load()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // TestUsage compares the counts, after random feeding, with those of plain sets.
@@ -15,17 +16,17 @@ func TestUsage(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		m := market.New(seed)
-		states, bids, products := map[uint32]*market.Campaign{}, map[place]string{}, map[string]bool{}
+		states, bids, products := map[uint32]*model.Campaign{}, map[place]string{}, map[string]bool{}
 		for range 400 {
 			o := 1 + uint32(random.IntN(6))
 			c := states[o]
 			if c == nil {
 				c = campaign(ids.Group(1+o%2), o)
-				c.VendorID, c.Status = fmt.Sprint("v", o%3), market.Approved
+				c.VendorID, c.Status = fmt.Sprint("v", o%3), model.Approved
 			}
 			switch random.IntN(9) {
 			case 0, 1:
-				c.Status = market.Status(random.IntN(4))
+				c.Status = model.Status(random.IntN(4))
 				states[o] = c
 				m.PutCampaign(c)
 			case 2, 3, 4:
@@ -37,21 +38,21 @@ func TestUsage(t *testing.T) {
 				if !there {
 					target = fmt.Sprint("p", random.IntN(5))
 				}
-				b := market.Bid{Ordinal: at.ordinal, Target: target, Amount: 1, Deleted: there && random.IntN(2) == 0}
+				b := model.Bid{Ordinal: at.ordinal, Target: target, Amount: 1, Deleted: there && random.IntN(2) == 0}
 				m.PutBid(c, &b)
 				if bids[at] = target; b.Deleted {
 					delete(bids, at)
 				}
 			case 5, 6:
 				id := fmt.Sprint("p", random.IntN(8))
-				m.PutProduct(c.Marketplace, &market.Product{ID: id, Active: random.IntN(2) == 0})
+				m.PutProduct(c.Marketplace, &model.Product{ID: id, Active: random.IntN(2) == 0})
 				products[id] = true
 			case 7:
 				id := fmt.Sprint("p", random.IntN(8))
 				m.DeleteProduct(c.Marketplace, id)
 				delete(products, id)
 			case 8:
-				m.WhatIfView(&market.WhatIf{Campaign: *c, Bids: []market.Bid{{Target: "p1", Amount: 1}}, Excluded: states[o]})
+				m.WhatIfView(&market.WhatIf{Campaign: *c, Bids: []model.Bid{{Target: "p1", Amount: 1}}, Excluded: states[o]})
 				if random.IntN(8) > 0 {
 					break
 				}
@@ -74,7 +75,7 @@ func TestUsage(t *testing.T) {
 			var all market.Usage
 			own := map[string]market.Usage{}
 			for o, c := range states {
-				if c.Status == market.Terminated {
+				if c.Status == model.Terminated {
 					continue
 				}
 				u := own[c.VendorID]

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gavel-ads/gavel/shard/h3"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // View is the immutable state of the market at one publication. Any number of goroutines may read it.
@@ -50,7 +51,7 @@ func (v *View) Edition() uint64 { return v.edition }
 func (v *View) Seed(marketplace uint16) uint64 { return seedOf(v.seed, marketplace) }
 
 // Marketplace returns the settings of a marketplace, nil when there is none with the ordinal.
-func (v *View) Marketplace(ordinal uint16) *Marketplace {
+func (v *View) Marketplace(ordinal uint16) *model.Marketplace {
 	if int(ordinal) >= len(v.markets) || v.markets[ordinal] == nil {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/model"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // The campaign of a WhatIf has a group number that no Raft group has. All of them use the same id and ordinal, one
@@ -20,9 +22,9 @@ var WhatIfCampaignID = ids.UUID{6: 0x70, 8: 0x80, 15: 1}
 type WhatIf struct {
 	// Campaign competes in the view regardless of its dates, status and Active, and with unlimited balances. Its id, group
 	// and ordinal are ignored.
-	Campaign Campaign
-	Bids     []Bid
-	Excluded *Campaign // A campaign that does not compete in the view; nil: all others compete.
+	Campaign model.Campaign
+	Bids     []model.Bid
+	Excluded *model.Campaign // A campaign that does not compete in the view; nil: all others compete.
 }
 
 // WhatIfView returns the view of a hypothetical market, for auctions that have no effect. No other reader sees the
@@ -37,14 +39,14 @@ func (m *Market) WhatIfView(s *WhatIf) *View {
 
 	c := s.Campaign
 	c.ID, c.Group, c.Ordinal = WhatIfCampaignID, whatIfGroup, whatIfOrdinal
-	c.Active, c.Status, c.StartMillis, c.EndMillis = true, Approved, 0, 0
+	c.Active, c.Status, c.StartMillis, c.EndMillis = true, model.Approved, 0, 0
 	c.Caps = nil // A hypothetical campaign has no exposures to count.
 	balances := m.putCampaign(&c)
 	balances.BudgetLeft.Store(math.MaxInt64)
 	balances.WalletBalance.Store(math.MaxInt64)
 	balances.Hold.Store(0)
 	balances.WalletHold.Store(0)
-	balances.Pacing.Store(PacingOpen)
+	balances.Pacing.Store(pacing.Open)
 	for i := range s.Bids {
 		b := s.Bids[i]
 		b.Ordinal = uint32(i) + 1 // At most 5,000.
@@ -68,7 +70,7 @@ func (m *Market) WhatIfView(s *WhatIf) *View {
 		*m.campaigns.edit(excluded, m.edition) = saved
 	}
 	for i := range s.Bids {
-		m.putBid(&c, &Bid{Ordinal: uint32(i) + 1, Target: s.Bids[i].Target, Creative: s.Bids[i].Creative, Deleted: true}) // As above.
+		m.putBid(&c, &model.Bid{Ordinal: uint32(i) + 1, Target: s.Bids[i].Target, Creative: s.Bids[i].Creative, Deleted: true}) // As above.
 	}
 	c.Active = false
 	m.putCampaign(&c)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -46,16 +47,16 @@ func TestWhatIfViewIsSeenByNobodyElse(t *testing.T) {
 // whatIfMarket is a small random market.
 type whatIfMarket struct {
 	products  int
-	campaigns []*market.Campaign
-	bids      map[uint32][]*market.Bid // By ordinal of the campaign.
+	campaigns []*model.Campaign
+	bids      map[uint32][]*model.Bid // By ordinal of the campaign.
 }
 
 func newSupposed(random *rand.Rand) *whatIfMarket {
-	w := &whatIfMarket{products: 5 + random.IntN(20), bids: map[uint32][]*market.Bid{}}
+	w := &whatIfMarket{products: 5 + random.IntN(20), bids: map[uint32][]*model.Bid{}}
 	bidOrdinal := uint32(0)
 	for o := range uint32(8) {
 		c := campaign(1, o+1)
-		c.Price = market.SecondPrice
+		c.Price = model.SecondPrice
 		w.campaigns = append(w.campaigns, c)
 		for range random.IntN(6) {
 			bidOrdinal++
@@ -73,7 +74,7 @@ func amount(random *rand.Rand) money.Micros { return money.Micros(10_000 * (1 + 
 
 func (w *whatIfMarket) whatIf(random *rand.Rand) *market.WhatIf {
 	s := &market.WhatIf{Campaign: *campaign(9, 77)}
-	s.Campaign.Price, s.Campaign.Active, s.Campaign.Status, s.Campaign.StartMillis = market.SecondPrice, false, market.Pending, 1<<60
+	s.Campaign.Price, s.Campaign.Active, s.Campaign.Status, s.Campaign.StartMillis = model.SecondPrice, false, model.Pending, 1<<60
 	for i := range 1 + random.IntN(8) {
 		s.Bids = append(s.Bids, *bid(uint32(i+1), w.product(random), amount(random)))
 	}
@@ -86,8 +87,8 @@ func (w *whatIfMarket) whatIf(random *rand.Rand) *market.WhatIf {
 // feed fills a market, with the campaign of a WhatIf as an ordinary one.
 func (w *whatIfMarket) feed(m *market.Market, s *market.WhatIf) {
 	m.PutMarketplace(&settings)
-	m.PutCategory(1, &market.Category{ID: "c0"})
-	m.PutCategory(1, &market.Category{ID: "c1", ParentID: "c0"})
+	m.PutCategory(1, &model.Category{ID: "c0"})
+	m.PutCategory(1, &model.Category{ID: "c1", ParentID: "c0"})
 	for p := range w.products {
 		m.PutProduct(1, product(fmt.Sprint("p", p), fmt.Sprint("c", p%2)))
 	}
@@ -104,7 +105,7 @@ func (w *whatIfMarket) feed(m *market.Market, s *market.WhatIf) {
 		return
 	}
 	c := s.Campaign
-	c.ID, c.Group, c.Ordinal, c.Active, c.Status, c.StartMillis = market.WhatIfCampaignID, ids.Group(300), 1, true, market.Approved, 0
+	c.ID, c.Group, c.Ordinal, c.Active, c.Status, c.StartMillis = market.WhatIfCampaignID, ids.Group(300), 1, true, model.Approved, 0
 	put(m, &c)
 	for i := range s.Bids {
 		m.PutBid(&c, &s.Bids[i])

@@ -1,6 +1,8 @@
 package pacing // float: the leader computes this; its results are replicated as integers.
 
-// The two special words; they equal those of market.PacingState, which a test of package market's users compares.
+// A word is the pacing of a campaign as auctions read it. The high half is the probability that the campaign competes, in
+// units of 1/2^32, with all ones for always. The low half is the factor of the bids, in units of 1/2^31; auctions take a
+// factor above 1 for 1. These are the two special words.
 const (
 	Stopped uint64 = 0                     // No bid competes.
 	Open    uint64 = Always<<32 | Unshaded // Every bid competes unchanged.

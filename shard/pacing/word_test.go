@@ -4,17 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
-
-// The controller does not import the market, so its words are compared here with what auctions read.
-func TestWordsAreThoseOfTheMarket(t *testing.T) {
-	if pacing.Open != market.PacingOpen || pacing.Always != market.PacingAlways ||
-		pacing.Unshaded != market.PacingUnshaded {
-		t.Error("the words of pacing are not those of market.PacingState")
-	}
-}
 
 func TestWord(t *testing.T) {
 	for _, test := range []struct {

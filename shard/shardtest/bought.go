@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -45,7 +46,7 @@ func (b *Bought) nextDay() {
 func (m *Model) boughtCells(c *Campaign, product string) (cells []market.PurchaseCell) {
 	format := market.PurchaseCell{Marketplace: c.Marketplace, Format: c.Format}
 	ad := format
-	if c.Format == market.Listing {
+	if c.Format == model.Listing {
 		ad.Product = product
 	} else {
 		ad.Campaign = c.Ordinal
@@ -92,7 +93,7 @@ func (m *Model) sold(c *Campaign, all []command.Credit, at int) {
 		}
 	}
 	for _, b := range c.Bids {
-		if b.Ordinal == x.Bid && c.Format == market.Listing {
+		if b.Ordinal == x.Bid && c.Format == model.Listing {
 			product = b.Target
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Carried is what the model knows of a budget that is carried over: every counted day of the month, so that what is
@@ -69,7 +69,7 @@ func (m *Model) startDay(c *Campaign, sameMonth bool) bool {
 // carried is what a campaign starts with whose budget begins to be carried over, or does not.
 func (m *Model) carried(c *Campaign) Carried {
 	x := m.Marketplaces[c.Marketplace]
-	if x == nil || !x.CarriesOver || c.Period != market.Daily {
+	if x == nil || !x.CarriesOver || c.Period != model.Daily {
 		return Carried{}
 	}
 	return Carried{Counts: true, OnTop: new(big.Int)}

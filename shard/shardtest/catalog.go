@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // PutRecords applies a PutRecords whose records have Expect 0 or command.Any.
@@ -50,7 +50,7 @@ func (m *Model) PutRecords(p *command.PutRecords) command.Result {
 
 // PutCategories applies a PutCategories.
 func (m *Model) PutCategories(p *command.PutCategories) command.Result {
-	after := make(map[Name]market.Category)
+	after := make(map[Name]model.Category)
 	maps.Copy(after, m.Categories)
 	for _, c := range p.Categories {
 		name := Name{Market: p.Marketplace, ID: c.ID}

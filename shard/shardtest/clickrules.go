@@ -3,7 +3,7 @@ package shardtest
 import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
@@ -77,12 +77,12 @@ func marketOf(c *Campaign) uint16 {
 }
 
 // clickRules returns rules whose bounds the events of a generator reach and miss by one.
-func (g *Generator) clickRules() market.ClickRules {
+func (g *Generator) clickRules() model.ClickRules {
 	if g.Model.Level < command.LevelInvalidTraffic {
-		return market.ClickRules{}
+		return model.ClickRules{}
 	}
 	few := func(what string) uint8 { return []uint8{0, 0, 1, 2}[g.choose(4, what)] }
-	return market.ClickRules{
+	return model.ClickRules{
 		MinSeconds: []uint8{0, 0, 20, 21}[g.choose(4, "least age")], MaxHours: []uint8{0, 0, 1, 167}[g.choose(4, "greatest age")],
 		RepeatSeconds:   []uint16{0, 0, 5, 10_800, 10_801}[g.choose(5, "interval of clicks")],
 		PerCampaignHour: few("clicks on a campaign"), PerUserHour: few("clicks in an hour"), PerUserDay: few("clicks on a day"),

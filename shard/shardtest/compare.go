@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -158,12 +159,12 @@ func (m *Model) compareCatalog(b shard.Queries, fail func(string, ...any)) {
 	}
 }
 
-func withGroup(c market.Campaign, g ids.Group) market.Campaign {
+func withGroup(c model.Campaign, g ids.Group) model.Campaign {
 	c.Group = g
 	return c
 }
 
-func contains(all []market.Product, id string) bool {
+func contains(all []model.Product, id string) bool {
 	for i := range all {
 		if all[i].ID == id {
 			return true

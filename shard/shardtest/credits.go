@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
@@ -121,7 +121,7 @@ func sameItem(a, b *command.Credit) bool {
 // paidByPurchase reports whether a credit is the first that pays for its token.
 func (m *Model) paidByPurchase(to *Campaign, c *command.Credit) bool {
 	id := seenKey{"paid by purchase", c.Issued, c.ChargeKey}
-	if c.Price == 0 || c.ChargeKey == [16]byte{} || to.Status == market.Terminated || m.tooEarly(c.Issued, 121*24) || m.seen[id] {
+	if c.Price == 0 || c.ChargeKey == [16]byte{} || to.Status == model.Terminated || m.tooEarly(c.Issued, 121*24) || m.seen[id] {
 		return false
 	}
 	m.seen[id] = true
@@ -219,7 +219,7 @@ func (m *Model) compareTouches(b shard.Queries, fail func(string, ...any)) {
 }
 
 func (w *touched) equal(t *shard.Touch) bool {
-	paid := w.Charge == market.CPA
+	paid := w.Charge == model.CPA
 	return w.market == t.Marketplace && w.UserHash == t.UserHash && w.Kind == t.Kind && w.OccurredMillis == t.OccurredMillis &&
 		w.received == t.ReceivedMillis && w.Bucket == t.Issued && w.Campaign == t.Campaign && w.Bid == t.Bid && w.Cell == t.Cell &&
 		w.PlacementIndex == t.PlacementIndex &&
@@ -279,7 +279,7 @@ func (g *Generator) decision() command.CreditDecision {
 			Bid: uint32(g.choose(5, "bid")), Kind: event.Kind(g.choose(2, "kind of touch")), Halo: g.choose(2, "halo") > 0,
 			Cell: event.BucketOf(g.now) * 4, UserHash: uint64(g.choose(3, "user")), Product: fmt.Sprint("p", g.choose(3, "product")),
 			Quantity: int64(1 + g.choose(3, "quantity")), UnitPrice: g.amount("item price"),
-			Attribution: market.Attribution(g.choose(market.Attributions, "attribution")),
+			Attribution: model.Attribution(g.choose(model.Attributions, "attribution")),
 		}
 		if g.choose(2, "paid by purchases") > 0 {
 			n := g.choose(8, "token")

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -58,12 +59,12 @@ func (f *Feed) drop(key string) {
 }
 
 // PutMarketplace implements market.Feed, as do the methods below.
-func (f *Feed) PutMarketplace(m *market.Marketplace) {
+func (f *Feed) PutMarketplace(m *model.Marketplace) {
 	f.put(fmt.Sprint("marketplace ", m.Ordinal), *m)
 }
 
 // PutCategory adds or replaces a category.
-func (f *Feed) PutCategory(marketplace uint16, c *market.Category) {
+func (f *Feed) PutCategory(marketplace uint16, c *model.Category) {
 	f.put(fmt.Sprint("category ", marketplace, " ", c.ID), *c)
 }
 
@@ -73,7 +74,7 @@ func (f *Feed) DeleteCategory(marketplace uint16, id string) {
 }
 
 // PutProduct adds or replaces a product.
-func (f *Feed) PutProduct(marketplace uint16, p *market.Product) {
+func (f *Feed) PutProduct(marketplace uint16, p *model.Product) {
 	f.put(fmt.Sprint("product ", marketplace, " ", p.ID), *p)
 }
 
@@ -83,7 +84,7 @@ func (f *Feed) DeleteProduct(marketplace uint16, id string) {
 }
 
 // PutCampaign adds or replaces a campaign.
-func (f *Feed) PutCampaign(c *market.Campaign) *market.Balances {
+func (f *Feed) PutCampaign(c *model.Campaign) *market.Balances {
 	f.put("campaign "+c.ID.String(), *c)
 	if f.Balances[c.ID] == nil {
 		f.Balances[c.ID] = new(market.Balances)
@@ -92,7 +93,7 @@ func (f *Feed) PutCampaign(c *market.Campaign) *market.Balances {
 }
 
 // PutBid adds or replaces a bid.
-func (f *Feed) PutBid(c *market.Campaign, b *market.Bid) {
+func (f *Feed) PutBid(c *model.Campaign, b *model.Bid) {
 	if f.Balances[c.ID] == nil {
 		panic("a bid was put before its campaign")
 	}
@@ -105,7 +106,7 @@ func (f *Feed) PutBid(c *market.Campaign, b *market.Bid) {
 }
 
 // RecordExposure appends an exposure to Exposures.
-func (f *Feed) RecordExposure(c *market.Campaign, x *market.Exposure) {
+func (f *Feed) RecordExposure(c *model.Campaign, x *market.Exposure) {
 	f.Exposures = append(f.Exposures, fmt.Sprintf("campaign %d %+v", c.Ordinal, *x))
 }
 
@@ -142,7 +143,7 @@ func (f *Feed) PutReturned(g ids.Group, campaign uint32, r market.Returned) {
 }
 
 // PutTraffic replaces the expected traffic of a format. It needs no publication.
-func (f *Feed) PutTraffic(marketplace uint16, format market.AdFormat, w *pacing.Weights) {
+func (f *Feed) PutTraffic(marketplace uint16, format model.AdFormat, w *pacing.Weights) {
 	f.Current[fmt.Sprint("traffic ", marketplace, " ", format)] = fmt.Sprint(*w)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -33,8 +33,8 @@ type Generator struct {
 	attempted   []sentAttempt
 	reversed    []command.Reverse
 	decisions   []command.CreditDecision
-	issued      []uint32          // The hours of the tokens that credits pay for.
-	seen        []market.Campaign // Campaigns as proposers have read them.
+	issued      []uint32         // The hours of the tokens that credits pay for.
+	seen        []model.Campaign // Campaigns as proposers have read them.
 }
 
 type sent struct {
@@ -47,7 +47,7 @@ type token struct {
 	marketplace   uint16
 	campaign, bid uint32
 	price         money.Micros
-	charge        market.ChargeType
+	charge        model.ChargeType
 	hour          uint32
 	rank          uint8
 	placement     uint8
@@ -191,7 +191,7 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 		t := token{
 			marketplace: marketplace, price: g.amount("price") * money.Micros(min(1, g.choose(9, "free"))),
 			campaign: g.served(marketplace), bid: uint32(1 + g.choose(5, "bid")),
-			charge: []market.ChargeType{market.CPA, market.CPM, market.CPM, market.CPM, market.CPC, market.CPC, market.CPC}[g.choose(7, "charge type")],
+			charge: []model.ChargeType{model.CPA, model.CPM, model.CPM, model.CPM, model.CPC, model.CPC, model.CPC}[g.choose(7, "charge type")],
 			hour:   event.BucketOf(g.now),
 			rank:   uint8(1 + g.choose(4, "rank")), placement: uint8(g.choose(2, "placement")), product: []string{"", "p1", "p2", "p3", "p4"}[g.choose(5, "product")],
 		}
@@ -212,7 +212,7 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 	}
 	r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
 	if g.choose(4, "paying interaction") > 0 {
-		r.Kind = map[market.ChargeType]event.Kind{market.CPC: event.Click, market.CPM: event.Impression, market.CPA: event.Purchase}[t.charge]
+		r.Kind = map[model.ChargeType]event.Kind{model.CPC: event.Click, model.CPM: event.Impression, model.CPA: event.Purchase}[t.charge]
 		r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
 	}
 }
@@ -221,7 +221,7 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 func (g *Generator) served(marketplace uint16) uint32 {
 	var own []uint32
 	for _, c := range g.Model.Campaigns {
-		if c.Marketplace == marketplace && c.Status != market.Terminated {
+		if c.Marketplace == marketplace && c.Status != model.Terminated {
 			own = append(own, c.Ordinal)
 		}
 	}

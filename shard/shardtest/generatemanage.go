@@ -8,27 +8,27 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/document"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
 func (g *Generator) create() Step {
 	g.seq++
-	x := command.CreateCampaign{Campaign: market.Campaign{
-		ID: g.id('c', g.seq), Marketplace: g.market(), VendorID: g.vendor(), Name: "n", Status: market.Approved, Active: true,
-		Charge: market.CPC, Period: market.Period(g.choose(4, "period")), CreatedMillis: g.now, UpdatedMillis: g.now,
-		Format: market.AdFormat(g.choose(2, "format")),
+	x := command.CreateCampaign{Campaign: model.Campaign{
+		ID: g.id('c', g.seq), Marketplace: g.market(), VendorID: g.vendor(), Name: "n", Status: model.Approved, Active: true,
+		Charge: model.CPC, Period: model.Period(g.choose(4, "period")), CreatedMillis: g.now, UpdatedMillis: g.now,
+		Format: model.AdFormat(g.choose(2, "format")),
 	}}
 	c := &x.Campaign
-	c.Type = []string{market.Manual, market.Autobidding, market.Exclusive, market.Exclusive}[g.choose(4, "type")]
-	if c.Type == market.Autobidding {
+	c.Type = []string{model.Manual, model.Autobidding, model.Exclusive, model.Exclusive}[g.choose(4, "type")]
+	if c.Type == model.Autobidding {
 		c.TargetROASMilli = uint32(g.choose(3, "target") * 1_500) // A handful.
 	}
 	if g.choose(3, "end") == 0 {
 		c.EndMillis = g.now + hourMillis
 	}
 	if g.choose(6, "paid by purchases") == 0 {
-		c.Charge = market.CPA
+		c.Charge = model.CPA
 	}
 	c.ID[15] = byte(ids.ShardOf(ids.AccountOf(c.Marketplace, c.VendorID)))
 	if g.choose(2, "wallet") == 0 {
@@ -53,11 +53,11 @@ func (g *Generator) create() Step {
 	return g.audit(g.notify(s, c.Marketplace, made), c.Marketplace, made)
 }
 
-func (g *Generator) bid() market.Bid {
+func (g *Generator) bid() model.Bid {
 	g.seq++
-	return market.Bid{
+	return model.Bid{
 		ID: g.id('b', g.seq), Target: fmt.Sprint("p", g.choose(3, "target")), Amount: g.amount("bid"), Active: true,
-		Triggers: []market.Trigger{{Kind: market.TriggerCategory, Value: "c"}}, CreatedMillis: g.now, UpdatedMillis: g.now,
+		Triggers: []model.Trigger{{Kind: model.TriggerCategory, Value: "c"}}, CreatedMillis: g.now, UpdatedMillis: g.now,
 	}
 }
 
@@ -81,13 +81,13 @@ func (g *Generator) patch() Step {
 		p.Budget = new(g.amount("budget") * money.Micros(g.choose(3, "times")))
 	}
 	if g.choose(3, "patch period") == 0 {
-		p.Period = new(market.Period(g.choose(4, "period")))
+		p.Period = new(model.Period(g.choose(4, "period")))
 	}
 	if g.choose(3, "patch active") == 0 {
 		p.Active = new(g.choose(2, "active") == 0)
 	}
 	if g.choose(6, "patch status") == 0 {
-		p.Status = new(market.Status(g.choose(4, "status")))
+		p.Status = new(model.Status(g.choose(4, "status")))
 	}
 	if g.choose(6, "patch end") == 0 {
 		p.EndMillis = new([]int64{0, g.now, g.now + 48*hourMillis}[g.choose(3, "end")])
@@ -100,13 +100,13 @@ func (g *Generator) patch() Step {
 	}
 	seen := g.expect(&p)
 	c := g.Model.campaign(p.Marketplace, p.Campaign)
-	ended := c != nil && c.Status == market.Terminated
+	ended := c != nil && c.Status == model.Terminated
 	s := Step{Name: "patch", Command: command.AppendPatchCampaign(nil, g.now, &p), Result: g.Model.Patch(&p, seen)}
 	return g.audit(g.notify(s, p.Marketplace, !ended), p.Marketplace, !ended)
 }
 
 // expect gives some patches an expectation: the campaign as it is now, or as it was at an earlier patch.
-func (g *Generator) expect(p *command.PatchCampaign) (seen *market.Campaign) {
+func (g *Generator) expect(p *command.PatchCampaign) (seen *model.Campaign) {
 	c := g.Model.campaign(p.Marketplace, p.Campaign)
 	if c == nil || g.Model.Level < command.LevelVersions || g.choose(2, "expectation") == 0 {
 		return nil
@@ -172,7 +172,7 @@ func (g *Generator) patchBid() Step {
 	case 2:
 		p.Location = new(fmt.Sprint("l", g.choose(2, "location")))
 	case 3:
-		p.Triggers = &[]market.Trigger{{Kind: market.TriggerProduct, Value: fmt.Sprint("p", g.choose(3, "trigger"))}}
+		p.Triggers = &[]model.Trigger{{Kind: model.TriggerProduct, Value: fmt.Sprint("p", g.choose(3, "trigger"))}}
 	case 4:
 		p.Delete = true
 	}
@@ -183,7 +183,7 @@ func (g *Generator) patchBid() Step {
 func (g *Generator) bids() Step {
 	p := command.PutBids{}
 	p.Campaign, p.Marketplace = g.campaign()
-	var known []market.Bid
+	var known []model.Bid
 	for _, c := range g.Model.Campaigns {
 		for _, b := range c.Bids {
 			known = append(known, *b)
@@ -216,17 +216,17 @@ func (g *Generator) advance() Step {
 }
 
 func (g *Generator) marketplace() Step {
-	x := market.Marketplace{Ordinal: g.market(), Name: "m", CurrencyCode: "USD", PostPaid: g.choose(4, "post") == 0}
+	x := model.Marketplace{Ordinal: g.market(), Name: "m", CurrencyCode: "USD", PostPaid: g.choose(4, "post") == 0}
 	x.CarriesOver = g.Model.Level >= command.LevelPacing && g.choose(3, "carries over") > 0
 	if g.Model.Level >= command.LevelAttribution {
-		x.Attribution = market.Attribution(g.choose(market.Attributions, "attribution"))
+		x.Attribution = model.Attribution(g.choose(model.Attributions, "attribution"))
 	}
 	if g.Model.Level >= command.LevelUsers {
 		x.TouchDays = []uint8{0, 2, 16, 90}[g.choose(4, "touch days")]
 	}
 	x.ClickRules = g.clickRules()
 	if g.Model.Level >= command.LevelVersions && g.choose(2, "settings were read") == 0 {
-		seen := market.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.choose(3, "were post") == 0}
+		seen := model.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.choose(3, "were post") == 0}
 		seen.CarriesOver = g.Model.Level >= command.LevelPacing && g.choose(3, "carried over") > 0
 		if now := g.Model.Marketplaces[x.Ordinal]; now != nil {
 			// The other settings differ often enough for conflicts.
@@ -277,7 +277,7 @@ func (g *Generator) records() Step {
 func (g *Generator) categories() Step {
 	p := command.PutCategories{Marketplace: g.market()}
 	for range 1 + g.choose(3, "categories") {
-		c := market.Category{ID: fmt.Sprint("c", g.choose(5, "category")), Name: "n", CreatedMillis: g.now, UpdatedMillis: g.now}
+		c := model.Category{ID: fmt.Sprint("c", g.choose(5, "category")), Name: "n", CreatedMillis: g.now, UpdatedMillis: g.now}
 		if g.choose(3, "root") > 0 {
 			c.ParentID = fmt.Sprint("c", g.choose(5, "parent"))
 		}
@@ -289,7 +289,7 @@ func (g *Generator) categories() Step {
 func (g *Generator) products() Step {
 	p := command.PutProducts{Marketplace: g.market()}
 	for range 1 + g.choose(3, "products") {
-		p.Products = append(p.Products, market.Product{
+		p.Products = append(p.Products, model.Product{
 			ID: fmt.Sprint("p", g.choose(5, "product")), Name: "n", Vendors: []string{g.vendor()}, Categories: []string{"c1"},
 			Active: true, Price: g.amount("price"), CreatedMillis: g.now, UpdatedMillis: g.now,
 		})

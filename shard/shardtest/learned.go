@@ -6,6 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Clicks are the impressions and clicks of a cell in the model. Unlike those of the machine they decay on every day.
@@ -27,12 +28,12 @@ func (m *Model) teach(c *Campaign, r *command.EventRecord, outcome command.Outco
 		{Marketplace: c.Marketplace, Format: c.Format, Level: market.ClickPlacement, Placement: r.PlacementIndex},
 	}
 	ad := market.ClickCell{Marketplace: c.Marketplace, Format: c.Format, Level: market.ClickAd, Placement: r.PlacementIndex}
-	if c.Format == market.Listing {
+	if c.Format == model.Listing {
 		ad.Product = string(r.Product)
 	} else {
 		ad.Bid = r.Bid
 	}
-	if c.Format != market.Listing || ad.Product != "" {
+	if c.Format != model.Listing || ad.Product != "" {
 		cells = append(cells, ad)
 	}
 	for _, cell := range cells {

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -24,7 +24,7 @@ func refuse(why command.Refusal, index int) command.Result {
 }
 
 // Marketplace applies a PutMarketplace.
-func (m *Model) Marketplace(x market.Marketplace) command.Result {
+func (m *Model) Marketplace(x model.Marketplace) command.Result {
 	turned := m.postPaid(x.Ordinal) != x.PostPaid
 	m.Marketplaces[x.Ordinal] = &x
 	if turned {
@@ -183,15 +183,15 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 	return command.Result{FirstOrdinal: c.First}
 }
 
-func (m *Model) add(c *Campaign, b market.Bid) {
+func (m *Model) add(c *Campaign, b model.Bid) {
 	m.bids++
 	b.Ordinal = m.bids
 	c.Bids = append(c.Bids, &b)
 }
 
-func (m *Model) bid(id ids.UUID) *market.Bid {
+func (m *Model) bid(id ids.UUID) *model.Bid {
 	for _, c := range m.Campaigns {
-		if i := slices.IndexFunc(c.Bids, func(b *market.Bid) bool { return b.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(c.Bids, func(b *model.Bid) bool { return b.ID == id }); i >= 0 {
 			return c.Bids[i]
 		}
 	}
@@ -199,7 +199,7 @@ func (m *Model) bid(id ids.UUID) *market.Bid {
 }
 
 // LiveBids lists the bids of a campaign that are not deleted.
-func (c *Campaign) LiveBids() (all []market.Bid) {
+func (c *Campaign) LiveBids() (all []model.Bid) {
 	for _, b := range c.Bids {
 		if !b.Deleted {
 			all = append(all, *b)
@@ -223,7 +223,7 @@ func (m *Model) PutBids(p *command.PutBids) command.Result {
 	if c == nil {
 		return refuse(command.NotFound, 0)
 	}
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		return refuse(command.WrongState, 0)
 	}
 	first, alive := uint32(0), len(c.LiveBids())
@@ -270,13 +270,13 @@ func (m *Model) PutBids(p *command.PutBids) command.Result {
 
 // Patch applies a PatchCampaign that changes state, budget, period, activity, dates or the document. seen is the
 // campaign as its proposer has read it, when the command has an expectation.
-func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.Result {
+func (m *Model) Patch(p *command.PatchCampaign, seen *model.Campaign) command.Result {
 	c := m.campaign(p.Marketplace, p.Campaign)
 	if c == nil {
 		return refuse(command.NotFound, 0)
 	}
-	if c.Status == market.Terminated {
-		if p.Status != nil && *p.Status == market.Terminated {
+	if c.Status == model.Terminated {
+		if p.Status != nil && *p.Status == model.Terminated {
 			return command.Result{}
 		}
 		return refuse(command.WrongState, 0)
@@ -353,11 +353,11 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 	if p.Period != nil && *p.Period != c.Period {
 		c.Period = *p.Period
 		c.PeriodNumber, c.Carried = number(m.Periods[c.Marketplace], c.Period), m.carried(c)
-		if c.Period == market.Total {
+		if c.Period == model.Total {
 			c.Spent, c.Overdelivered = new(big.Int).Set(c.SpentTotal), new(big.Int).Set(c.OverdeliveredTotal)
 		}
 	}
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		c.Paced = nil
 	}
 	c.UpdatedMillis = m.Now
@@ -369,21 +369,21 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 }
 
 // rivals reports whether another exclusive campaign has the product of a bid at the same time.
-func (m *Model) rivals(c *market.Campaign, b *market.Bid) bool {
-	if m.Level < command.LevelPacing || c.Type != market.Exclusive || b.TargetType != market.TargetProduct {
+func (m *Model) rivals(c *model.Campaign, b *model.Bid) bool {
+	if m.Level < command.LevelPacing || c.Type != model.Exclusive || b.TargetType != model.TargetProduct {
 		return false
 	}
-	runs := func(x *market.Campaign) bool { return x.Status == market.Pending || x.Status == market.Approved }
-	ends := func(x *market.Campaign, after int64) bool { return x.EndMillis == 0 || x.EndMillis > after }
+	runs := func(x *model.Campaign) bool { return x.Status == model.Pending || x.Status == model.Approved }
+	ends := func(x *model.Campaign, after int64) bool { return x.EndMillis == 0 || x.EndMillis > after }
 	for _, x := range m.Campaigns {
-		if x.ID == c.ID || x.Type != market.Exclusive || x.Marketplace != c.Marketplace || x.Format != c.Format {
+		if x.ID == c.ID || x.Type != model.Exclusive || x.Marketplace != c.Marketplace || x.Format != c.Format {
 			continue
 		}
 		if !runs(&x.Campaign) || !runs(c) || !ends(&x.Campaign, c.StartMillis) || !ends(c, x.StartMillis) {
 			continue
 		}
 		for _, other := range x.LiveBids() {
-			if other.TargetType == market.TargetProduct && other.Target == b.Target {
+			if other.TargetType == model.TargetProduct && other.Target == b.Target {
 				return true
 			}
 		}
@@ -392,14 +392,14 @@ func (m *Model) rivals(c *market.Campaign, b *market.Bid) bool {
 }
 
 // deleted reports whether the vendor of a campaign is marked as deleted.
-func (m *Model) deleted(c *market.Campaign) bool {
+func (m *Model) deleted(c *model.Campaign) bool {
 	_, marked := m.Marks[Name{Market: c.Marketplace, ID: c.VendorID}]
 	return marked
 }
 
 // unbounded reports whether a campaign that is paid by purchases can cost more than a budget says.
-func (m *Model) unbounded(c *market.Campaign) bool {
-	return m.Level >= command.LevelCampaignRules && c.Charge == market.CPA && (c.Period != market.Total || c.Budget == 0)
+func (m *Model) unbounded(c *model.Campaign) bool {
+	return m.Level >= command.LevelCampaignRules && c.Charge == model.CPA && (c.Period != model.Total || c.Budget == 0)
 }
 
 // MarkVendors applies a MarkVendors.
@@ -420,7 +420,7 @@ func (m *Model) MarkVendors(p *command.MarkVendors) command.Result {
 }
 
 // changed compares the members of a campaign that an expectation of the Generator can name, one by one.
-func changed(seen, now *market.Campaign, members command.Members) bool {
+func changed(seen, now *model.Campaign, members command.Members) bool {
 	return members&command.MembersDates != 0 && (seen.StartMillis != now.StartMillis || seen.EndMillis != now.EndMillis) ||
 		members&command.MembersStatus != 0 && seen.Status != now.Status ||
 		members&command.MembersDocument != 0 && string(seen.Document) != string(now.Document)
@@ -432,7 +432,7 @@ func (m *Model) PatchBid(p *command.PatchBid) command.Result {
 	if c == nil {
 		return refuse(command.NotFound, 0)
 	}
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		return refuse(command.WrongState, 0)
 	}
 	b := m.bid(p.Bid)
@@ -457,7 +457,7 @@ func (m *Model) PatchBid(p *command.PatchBid) command.Result {
 }
 
 // ReplaceMarketplace applies a PutMarketplace whose proposer has read the settings seen.
-func (m *Model) ReplaceMarketplace(x, seen market.Marketplace) command.Result {
+func (m *Model) ReplaceMarketplace(x, seen model.Marketplace) command.Result {
 	now := m.Marketplaces[x.Ordinal]
 	if now == nil {
 		return refuse(command.NotFound, 0)

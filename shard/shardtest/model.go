@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -19,7 +20,7 @@ type Model struct {
 	Now          int64
 	Level        command.Level
 	Turn         uint64
-	Marketplaces map[uint16]*market.Marketplace
+	Marketplaces map[uint16]*model.Marketplace
 	Periods      map[uint16]command.Periods
 	Wallets      map[ids.UUID]*Wallet
 	Transfers    map[ids.UUID]*Moved
@@ -28,8 +29,8 @@ type Model struct {
 	Events       []Counted
 	Lines        []Line
 	Records      map[Name]Record
-	Categories   map[Name]market.Category
-	Products     map[Name]market.Product
+	Categories   map[Name]model.Category
+	Products     map[Name]model.Product
 	Marks        map[Name]ids.UUID // Of deleted vendors.
 	Notices      map[Noticed]string
 	Entries      map[Name]string // Of the audit log.
@@ -83,7 +84,7 @@ type Wallet struct {
 
 // Campaign is a campaign of the model.
 type Campaign struct {
-	market.Campaign
+	model.Campaign
 	Spent, SpentTotal *big.Int
 	// Overdelivered is what could not be charged in the period, and OverdeliveredTotal the same in all periods.
 	Overdelivered, OverdeliveredTotal *big.Int
@@ -91,7 +92,7 @@ type Campaign struct {
 	PeriodNumber                      uint32
 	Began                             int // The number of lines when the period began; -1 below LevelReturns.
 	Carried                           Carried
-	Bids                              []*market.Bid // Deleted bids included.
+	Bids                              []*model.Bid // Deleted bids included.
 	First                             uint32
 	Returned                          market.Returned
 }
@@ -107,7 +108,7 @@ type Counted struct {
 	sold         []soldItem // Of a purchase that may be returned.
 	opened       int64
 	buyer        uint64 // Of a purchase that is decided, from command.LevelModels on.
-	rules        market.Attribution
+	rules        model.Attribution
 }
 
 // Line is one journal line.
@@ -156,9 +157,9 @@ type unknownDay struct {
 // NewModel returns the model of an empty group.
 func NewModel() *Model {
 	return &Model{
-		Marketplaces: make(map[uint16]*market.Marketplace), Periods: make(map[uint16]command.Periods),
+		Marketplaces: make(map[uint16]*model.Marketplace), Periods: make(map[uint16]command.Periods),
 		Wallets: make(map[ids.UUID]*Wallet), Transfers: make(map[ids.UUID]*Moved), Emptied: make(map[Emptying]bool), Records: make(map[Name]Record),
-		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product), Marks: make(map[Name]ids.UUID),
+		Categories: make(map[Name]model.Category), Products: make(map[Name]model.Product), Marks: make(map[Name]ids.UUID),
 		Notices: make(map[Noticed]string), Entries: make(map[Name]string),
 		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
@@ -260,11 +261,11 @@ func (m *Model) countedItems(marketplace uint16, r *command.EventRecord) []comma
 }
 
 func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) command.EventResult {
-	if r.Campaign != 0 && (c == nil || c.Status == market.Terminated) {
+	if r.Campaign != 0 && (c == nil || c.Status == model.Terminated) {
 		return command.EventResult{Outcome: command.UnknownBid}
 	}
-	clicked := r.Kind == event.Click && r.Charge == market.CPC
-	shown := r.Kind == event.Impression && r.Charge == market.CPM
+	clicked := r.Kind == event.Click && r.Charge == model.CPC
+	shown := r.Kind == event.Impression && r.Charge == model.CPM
 	if c == nil || !clicked && !shown || r.Price == 0 || r.ChargeKey == [16]byte{} {
 		return command.EventResult{Outcome: command.Counted}
 	}
@@ -355,8 +356,8 @@ func (m *Model) Advance(a *command.Advance) {
 	}
 }
 
-func number(p command.Periods, kind market.Period) uint32 {
-	return [...]uint32{market.Daily: p.Day, market.Weekly: p.Week, market.Monthly: p.Month, market.Total: 0}[kind]
+func number(p command.Periods, kind model.Period) uint32 {
+	return [...]uint32{model.Daily: p.Day, model.Weekly: p.Week, model.Monthly: p.Month, model.Total: 0}[kind]
 }
 
 // Count sums the counters of a campaign, or of the events of no campaign when id is zero, of one cell and bid.

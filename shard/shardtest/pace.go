@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -38,7 +38,7 @@ func (g *Generator) pace() Step {
 		if g.choose(3, "left out") > 0 {
 			continue
 		}
-		words := [...]uint64{market.PacingOpen, pacing.Stopped, pacing.Word(0.5, 1), pacing.Word(1, 0.25)}
+		words := [...]uint64{pacing.Open, pacing.Stopped, pacing.Word(0.5, 1), pacing.Word(1, 0.25)}
 		x := command.Paced{Campaign: ordinal, Word: words[g.choose(len(words), "word")], Status: pacing.Status(g.choose(pacing.Statuses, "status"))}
 		if g.choose(3, "hold") > 0 {
 			x.Hold = g.amount("how much")
@@ -48,7 +48,7 @@ func (g *Generator) pace() Step {
 	}
 	raises := len(p.Campaigns) > 0 && g.choose(12, "raises bids") == 0
 	if raises {
-		p.Campaigns[0].Word = market.PacingOpen + 1
+		p.Campaigns[0].Word = pacing.Open + 1
 	}
 	s := Step{Name: "pace", Command: command.AppendPace(nil, g.now, &p), Result: refuse(command.TooEarly, 0)}
 	switch {
@@ -78,7 +78,7 @@ func (m *Model) Pace(p *command.Pace) command.Result {
 	skipped := 0
 	for _, x := range p.Campaigns {
 		c := m.byOrdinal(x.Campaign)
-		if c == nil || c.Status == market.Terminated {
+		if c == nil || c.Status == model.Terminated {
 			skipped++
 			continue
 		}
@@ -108,7 +108,7 @@ func (m *Model) overdeliver(c *Campaign, clipped money.Micros) money.Micros {
 // comparePaces compares the decisions of the pacing controller, in the state and where auctions read them.
 func (m *Model) comparePaces(r *Replica, b shard.Queries, fail func(string, ...any)) {
 	for _, c := range m.Campaigns {
-		want := command.Paced{Word: market.PacingOpen}
+		want := command.Paced{Word: pacing.Open}
 		if c.Paced != nil {
 			want = *c.Paced
 		}

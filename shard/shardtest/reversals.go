@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -125,7 +125,7 @@ func (m *Model) giveBack(c *Campaign, w *Wallet, x *command.Reverse, amount *big
 	if ofPeriod.Sign() < 0 {
 		ofPeriod.SetInt64(0)
 	}
-	if c.Period == market.Total || x.Line != 0 && c.Began >= 0 && x.Line > uint64(c.Began) {
+	if c.Period == model.Total || x.Line != 0 && c.Began >= 0 && x.Line > uint64(c.Began) {
 		ofPeriod = smaller(amount, c.Spent)
 	}
 	c.Spent = new(big.Int).Sub(c.Spent, ofPeriod) // A day that is carried over refers to the old value.

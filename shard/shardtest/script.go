@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -81,7 +81,7 @@ func (s *script) run(words []string) ([]string, error) {
 	case "state":
 		return s.state(), s.r.Queries().Verify()
 	case "mode":
-		m := market.Marketplace{Ordinal: 1, PostPaid: args[0] == "post", CarriesOver: options["carries"] == "true"}
+		m := model.Marketplace{Ordinal: 1, PostPaid: args[0] == "post", CarriesOver: options["carries"] == "true"}
 		return s.answer(words, command.AppendPutMarketplace(nil, now, &m))
 	case "feature":
 		level := command.Level(number64(args[0])) // A script's.
@@ -145,14 +145,14 @@ func (s *script) answer(words []string, cmd []byte) ([]string, error) {
 }
 
 func (s *script) campaign(name string, options map[string]string) *command.CreateCampaign {
-	x := &command.CreateCampaign{Campaign: market.Campaign{
-		ID: named('c', name), Marketplace: 1, VendorID: options["vendor"], Name: name, Active: true, Status: market.Approved,
-		Charge: market.CPC, Budget: money.Micros(number64(options["budget"])), Period: period(options["period"]),
+	x := &command.CreateCampaign{Campaign: model.Campaign{
+		ID: named('c', name), Marketplace: 1, VendorID: options["vendor"], Name: name, Active: true, Status: model.Approved,
+		Charge: model.CPC, Budget: money.Micros(number64(options["budget"])), Period: period(options["period"]),
 		ExternalID: options["external"], CreatedMillis: scriptStart + s.now,
 	}}
 	x.Campaign.ID[15] = byte(ids.ShardOf(ids.AccountOf(1, options["vendor"])))
 	for target := range strings.SplitSeq(options["bids"], ",") {
-		x.Bids = append(x.Bids, market.Bid{ID: named('b', name+target), Target: target, Amount: 100, Active: true})
+		x.Bids = append(x.Bids, model.Bid{ID: named('b', name+target), Target: target, Amount: 100, Active: true})
 	}
 	if s.ordinal(name) == 0 {
 		s.campaigns = append(s.campaigns, name)
@@ -169,8 +169,8 @@ func (s *script) ordinal(name string) uint32 {
 	return 0
 }
 
-func period(name string) market.Period {
-	return map[string]market.Period{"weekly": market.Weekly, "monthly": market.Monthly, "total": market.Total}[name]
+func period(name string) model.Period {
+	return map[string]model.Period{"weekly": model.Weekly, "monthly": model.Monthly, "total": model.Total}[name]
 }
 
 func (s *script) patch(name string, options map[string]string) *command.PatchCampaign {
@@ -186,7 +186,7 @@ func (s *script) patch(name string, options map[string]string) *command.PatchCam
 		p.Active = new(v == "true")
 	}
 	if options["status"] == "terminated" {
-		p.Status = new(market.Terminated)
+		p.Status = new(model.Terminated)
 	}
 	return p
 }
@@ -202,12 +202,12 @@ func (s *script) events(kind string, args []string, options map[string]string) (
 	for _, arg := range args[1:] {
 		id, token, _ := strings.Cut(arg, "/")
 		r := command.EventRecord{
-			Key: named('e', id), ChargeKey: named(kind[0], token), Kind: event.Impression, Charge: market.CPM,
+			Key: named('e', id), ChargeKey: named(kind[0], token), Kind: event.Impression, Charge: model.CPM,
 			Bucket: event.BucketOf(now + issued.Milliseconds()), Cell: event.BucketOf(now) * 4, OccurredMillis: now,
 			Campaign: s.ordinal(args[0]), Bid: 1, Price: money.Micros(price),
 		}
 		if kind == "click" {
-			r.Kind, r.Charge = event.Click, market.CPC
+			r.Kind, r.Charge = event.Click, model.CPC
 		}
 		e.Records = append(e.Records, r)
 	}

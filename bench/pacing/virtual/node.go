@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 	controller "github.com/gavel-ads/gavel/shard/pacing"
 )
@@ -75,8 +76,8 @@ func (n *node) start(day *scenario.Day, config *Config) {
 
 // feed puts the campaigns, their offers with a product each, and the products of external bids into the market.
 func (n *node) feed(day *scenario.Day) {
-	m := &market.Marketplace{Ordinal: marketplace, CurrencyCode: "EUR", CurrencyExponent: 2}
-	m.Reserve[market.CPC], m.Reserve[market.CPM] = money.Micros(day.Reserve[0]), money.Micros(day.Reserve[1])
+	m := &model.Marketplace{Ordinal: marketplace, CurrencyCode: "EUR", CurrencyExponent: 2}
+	m.Reserve[model.CPC], m.Reserve[model.CPM] = money.Micros(day.Reserve[0]), money.Micros(day.Reserve[1])
 	n.market.PutMarketplace(m)
 	for i := range day.Campaigns {
 		c := campaignOf(i, &day.Campaigns[i])
@@ -86,26 +87,26 @@ func (n *node) feed(day *scenario.Day) {
 	for i, o := range day.Offers {
 		id := productID(i)
 		n.products[o.Campaign] = append(n.products[o.Campaign], id)
-		n.market.PutProduct(marketplace, &market.Product{ID: id, Active: true, Quality: market.QualityOne})
-		n.market.PutBid(campaignOf(int(o.Campaign), &day.Campaigns[o.Campaign]), &market.Bid{
+		n.market.PutProduct(marketplace, &model.Product{ID: id, Active: true, Quality: model.QualityOne})
+		n.market.PutBid(campaignOf(int(o.Campaign), &day.Campaigns[o.Campaign]), &model.Bid{
 			Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(o.Bid), Active: true, // Fewer offers than 2^32.
 		})
 	}
 	for i := range externalProducts {
-		n.market.PutProduct(marketplace, &market.Product{ID: externalID(i), Active: true, Quality: market.QualityOne})
+		n.market.PutProduct(marketplace, &model.Product{ID: externalID(i), Active: true, Quality: model.QualityOne})
 	}
 	n.market.Publish()
 }
 
 // campaignOf returns what the market stores of a campaign.
-func campaignOf(i int, c *scenario.Campaign) *market.Campaign {
-	m := &market.Campaign{
+func campaignOf(i int, c *scenario.Campaign) *model.Campaign {
+	m := &model.Campaign{
 		ID: ids.Mint(int64(i), [10]byte{}, 1), Ordinal: uint32(i + 1), Group: group, Marketplace: marketplace,
-		VendorID: fmt.Sprint("vendor-", c.Vendor), Charge: market.CPC, Active: true, Status: market.Approved,
+		VendorID: fmt.Sprint("vendor-", c.Vendor), Charge: model.CPC, Active: true, Status: model.Approved,
 		Budget: money.Micros(c.Budget), StartMillis: policy.Epoch + c.StartMillis, EndMillis: policy.Epoch + c.EndMillis,
 	}
 	if c.Banner {
-		m.Charge = market.CPM
+		m.Charge = model.CPM
 	}
 	return m
 }
@@ -157,7 +158,7 @@ func (n *node) putRate(campaign int) {
 	}
 	for _, id := range n.products[campaign] {
 		n.market.PutClickRate(group, &market.ClickCell{
-			Marketplace: marketplace, Format: market.Listing, Level: market.ClickAd, Product: id,
+			Marketplace: marketplace, Format: model.Listing, Level: market.ClickAd, Product: id,
 		}, counts)
 	}
 }

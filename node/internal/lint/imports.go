@@ -31,6 +31,11 @@ var importRules = []importRule{
 	{packages: "shard/ids", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
 	{packages: "shard/money", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
 	{
+		packages: "shard/model", banned: []string{Module + "/..."}, except: []string{inModule("shard/ids"), inModule("shard/money")},
+		why: "what a marketplace consists of is known without the index, the commands and the state machine",
+	},
+	{packages: "shard/command", deep: true, banned: []string{inModule("shard/market")}, why: "what is replicated does not depend on how auctions find it"},
+	{
 		packages: "shard/pacing", banned: []string{Module + "/..."}, except: []string{inModule("shard/money")},
 		why: "the controller of spend knows amounts and times, not what a campaign is",
 	},

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // marketplaceBase is the path of the operations. They accept keys of the first marketplace only (resource.OperatorKey).
@@ -121,9 +121,9 @@ func createMarketplace(ctx context.Context, in *marketplaceCreateInput) (*madeOu
 	if err != nil {
 		return nil, err
 	}
-	m := market.Marketplace{
+	m := model.Marketplace{
 		Name: b.Name, CurrencyCode: b.CurrencyCode, CurrencyExponent: exponentDefault, TimeZone: "UTC",
-		ExternalDemand: market.ExternalDemand{OwnValue: "gavel"},
+		ExternalDemand: model.ExternalDemand{OwnValue: "gavel"},
 	}
 	if b.CurrencyExponent != nil {
 		m.CurrencyExponent = uint8(*b.CurrencyExponent) // At most 4.
@@ -157,7 +157,7 @@ func listMarketplaces(ctx context.Context, in *marketplaceListInput) (*marketpla
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	position := func(m market.Marketplace) string { return resource.NewestFirst(int64(m.Ordinal), "") }
+	position := func(m model.Marketplace) string { return resource.NewestFirst(int64(m.Ordinal), "") }
 	cursors := resource.CursorsFor(ctx, cursorKey(ctx), "listMarketplaces")
 	page, end, err := resource.List(cursors, in.NextPage, in.Limit, position, resource.Sorted(all, position))
 	if err != nil {
@@ -201,7 +201,7 @@ func patchMarketplace(ctx context.Context, in *marketplacePatchInput) (*marketpl
 	return &marketplaceOutput{marketplaceAnswer(&m)}, nil
 }
 
-func (b *MarketplacePatchBody) apply(m *market.Marketplace) error {
+func (b *MarketplacePatchBody) apply(m *model.Marketplace) error {
 	for to, from := range map[*string]string{&m.Name: b.Name, &m.CurrencyCode: b.CurrencyCode, &m.TimeZone: b.TimeZone} {
 		if from != "" {
 			*to = from
@@ -229,7 +229,7 @@ func createKeys(ctx context.Context, in *oneMarketplaceInput) (*keysOutput, erro
 	return &keysOutput{MarketplaceKeys{auction, management}}, nil
 }
 
-func marketplaceAnswer(m *market.Marketplace) Marketplace {
+func marketplaceAnswer(m *model.Marketplace) Marketplace {
 	return Marketplace{
 		MarketplaceID: m.ID.String(), Name: m.Name, CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent),
 		TimeZone: m.TimeZone, Suspended: m.Suspended, CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),

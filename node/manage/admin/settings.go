@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -138,7 +138,7 @@ func (b *SettingsPatchBody) validate() error {
 }
 
 // apply changes the settings, or refuses a change that they do not allow.
-func (b *SettingsPatchBody) apply(m *market.Marketplace) error {
+func (b *SettingsPatchBody) apply(m *model.Marketplace) error {
 	if b.CurrencyExponent != nil && *b.CurrencyExponent != int64(m.CurrencyExponent) {
 		return resource.Refuse(apierr.InvalidOperation, "currencyExponent is fixed: every stored amount was read with it")
 	}
@@ -186,8 +186,8 @@ func setSettings[T any](to, from *T) {
 	}
 }
 
-func (b *SettingsReservePatch) apply(m *market.Marketplace) {
-	for charge, amount := range map[market.ChargeType]*int64{market.CPC: b.CPC, market.CPM: b.CPM, market.CPA: b.CPA} {
+func (b *SettingsReservePatch) apply(m *model.Marketplace) {
+	for charge, amount := range map[model.ChargeType]*int64{model.CPC: b.CPC, model.CPM: b.CPM, model.CPA: b.CPA} {
 		if amount == nil {
 			continue
 		}
@@ -200,7 +200,7 @@ func (b *SettingsReservePatch) apply(m *market.Marketplace) {
 }
 
 // apply changes the policy. OWNERSHIP: it replaces the list and does not modify it, because auctions read the old one.
-func (b *SettingsDemandPatch) apply(d *market.ExternalDemand) error {
+func (b *SettingsDemandPatch) apply(d *model.ExternalDemand) error {
 	if b.Enabled != nil {
 		d.Disabled = !*b.Enabled
 	}
@@ -218,10 +218,10 @@ func (b *SettingsDemandPatch) apply(d *market.ExternalDemand) error {
 	return nil
 }
 
-func settingsAnswer(m *market.Marketplace) Settings {
+func settingsAnswer(m *model.Marketplace) Settings {
 	s := Settings{
 		CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent), TimeZone: m.TimeZone, GeoMode: geoMode(m),
-		ReservePrice: SettingsReserve{minor(m, market.CPC), minor(m, market.CPM), minor(m, market.CPA)}, BillingMode: "pre",
+		ReservePrice: SettingsReserve{minor(m, model.CPC), minor(m, model.CPM), minor(m, model.CPA)}, BillingMode: "pre",
 		ReserveRules: rulesOf(m), WinnersPerVendor: int(m.VendorMax),
 		ExternalDemand:  SettingsDemand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
 		BudgetCarryover: m.CarriesOver, AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
@@ -241,13 +241,13 @@ const (
 	cells  = "h3"
 )
 
-func geoMode(m *market.Marketplace) string {
+func geoMode(m *model.Marketplace) string {
 	if m.H3 {
 		return cells
 	}
 	return labels
 }
 
-func minor(m *market.Marketplace, charge market.ChargeType) int64 {
+func minor(m *model.Marketplace, charge model.ChargeType) int64 {
 	return money.Minor(m.Reserve[charge], m.CurrencyExponent)
 }

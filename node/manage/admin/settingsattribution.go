@@ -6,29 +6,29 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // attributionNames are the values of the setting attribution. INVARIANT: the schema of the setting lists the same values.
-var attributionNames = [market.Attributions]string{
-	market.AttributionStandard:  "standard",
-	market.AttributionReference: "reference",
-	market.AttributionLongClick: "long-click",
-	market.AttributionAmazon:    "amazon",
+var attributionNames = [model.Attributions]string{
+	model.AttributionStandard:  "standard",
+	model.AttributionReference: "reference",
+	model.AttributionLongClick: "long-click",
+	model.AttributionAmazon:    "amazon",
 }
 
 // attributionNamed returns the rules of a name. REQUIRES: the schema has checked the name.
-func attributionNamed(name string) market.Attribution {
+func attributionNamed(name string) model.Attribution {
 	i := slices.Index(attributionNames[:], name)
 	if i < 0 {
 		panic(fmt.Sprintf("the schema of the setting attribution allows %q, which names no rules", name))
 	}
-	return market.Attribution(i) // Below market.Attributions.
+	return model.Attribution(i) // Below model.Attributions.
 }
 
 // applyTouchDays changes how long touches are kept, and checks that it is long enough for the rules. The default is stored
 // as 0, which groups of every level can read.
-func (b *SettingsPatchBody) applyTouchDays(m *market.Marketplace) error {
+func (b *SettingsPatchBody) applyTouchDays(m *model.Marketplace) error {
 	if b.TouchRetentionDays != nil {
 		m.TouchDays = uint8(*b.TouchRetentionDays) // At most 90.
 	}

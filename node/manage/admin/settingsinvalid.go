@@ -1,6 +1,6 @@
 package admin
 
-import "github.com/gavel-ads/gavel/shard/market"
+import "github.com/gavel-ads/gavel/shard/model"
 
 // SettingsInvalidPatch changes the rules that it contains.
 type SettingsInvalidPatch struct {
@@ -23,7 +23,7 @@ type SettingsInvalid struct {
 }
 
 // apply changes the rules. The schema has checked the bounds, so the numbers fit.
-func (b *SettingsInvalidPatch) apply(r *market.ClickRules) {
+func (b *SettingsInvalidPatch) apply(r *model.ClickRules) {
 	for _, x := range []struct {
 		to   *uint8
 		from *int64
@@ -43,7 +43,7 @@ func (b *SettingsInvalidPatch) apply(r *market.ClickRules) {
 	}
 }
 
-func invalidTrafficOf(r *market.ClickRules) SettingsInvalid {
+func invalidTrafficOf(r *model.ClickRules) SettingsInvalid {
 	return SettingsInvalid{
 		MinSeconds: int(r.MinSeconds), MaxHours: int(r.MaxHours), RepeatSeconds: int(r.RepeatSeconds),
 		PerCampaignHour: int(r.PerCampaignHour), PerUserHour: int(r.PerUserHour), PerUserDay: int(r.PerUserDay),

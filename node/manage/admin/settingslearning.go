@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -50,7 +50,7 @@ func (x settingsLearning) validateCrossField() (found []resource.Violation) {
 }
 
 // apply changes the settings. OWNERSHIP: it replaces the list and does not modify it, because others read the old one.
-func (x settingsLearning) apply(m *market.Marketplace) {
+func (x settingsLearning) apply(m *model.Marketplace) {
 	if x.quality != nil {
 		exponent, _ := thousandths(*x.quality)
 		m.LearnedQualityMilli = uint16(exponent) // At most 1,000.
@@ -61,12 +61,12 @@ func (x settingsLearning) apply(m *market.Marketplace) {
 	m.TrafficDates = nil
 	for i := range x.dates {
 		factor, _ := thousandths(x.dates[i].Multiplier)
-		m.TrafficDates = append(m.TrafficDates, market.TrafficDate{Day: dayOf(x.dates[i].Date), FactorMilli: factor})
+		m.TrafficDates = append(m.TrafficDates, model.TrafficDate{Day: dayOf(x.dates[i].Date), FactorMilli: factor})
 	}
-	slices.SortFunc(m.TrafficDates, func(a, b market.TrafficDate) int { return cmp.Compare(a.Day, b.Day) })
+	slices.SortFunc(m.TrafficDates, func(a, b model.TrafficDate) int { return cmp.Compare(a.Day, b.Day) })
 }
 
-func trafficDatesOf(m *market.Marketplace) []SettingsTrafficDate {
+func trafficDatesOf(m *model.Marketplace) []SettingsTrafficDate {
 	all := make([]SettingsTrafficDate, len(m.TrafficDates))
 	for i, x := range m.TrafficDates {
 		date := time.Unix(int64(x.Day)*daySeconds, 0).UTC().Format(time.DateOnly)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -35,24 +35,24 @@ func validateCrossField(rules []SettingsReserveRule) (found []resource.Violation
 	return found
 }
 
-func marketRules(rules []SettingsReserveRule, exponent uint8) []market.ReserveRule {
-	var all []market.ReserveRule
+func marketRules(rules []SettingsReserveRule, exponent uint8) []model.ReserveRule {
+	var all []model.ReserveRule
 	for i := range rules {
 		x := &rules[i]
 		amount, err := money.FromMinor(x.Amount, exponent)
 		if err != nil {
 			panic(fmt.Sprintf("the bounds of reserve prices (%d) must lie in those of money", x.Amount))
 		}
-		all = append(all, market.ReserveRule{
-			Charge: market.ChargeType(slices.Index(charges, x.ChargeType)), Amount: amount, // The schema has checked the word.
-			AnyFormat: x.AdFormat == "", Format: market.AdFormat(max(0, slices.Index(formats, x.AdFormat))), // As above.
+		all = append(all, model.ReserveRule{
+			Charge: model.ChargeType(slices.Index(charges, x.ChargeType)), Amount: amount, // The schema has checked the word.
+			AnyFormat: x.AdFormat == "", Format: model.AdFormat(max(0, slices.Index(formats, x.AdFormat))), // As above.
 			Place: x.PlacementID, Category: x.CategoryID,
 		})
 	}
 	return all
 }
 
-func rulesOf(m *market.Marketplace) []SettingsReserveRule {
+func rulesOf(m *model.Marketplace) []SettingsReserveRule {
 	all := make([]SettingsReserveRule, len(m.Reserves))
 	for i := range m.Reserves {
 		x := &m.Reserves[i]

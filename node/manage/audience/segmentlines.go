@@ -8,7 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const (
@@ -67,7 +67,7 @@ func (u *users) line(line []byte, first, long bool) error {
 		return nil
 	}
 	u.hashes = append(u.hashes, u.hash(line))
-	if len(u.hashes) == 2*market.SegmentUsersMax {
+	if len(u.hashes) == 2*model.SegmentUsersMax {
 		return u.deduplicate()
 	}
 	return nil
@@ -77,7 +77,7 @@ func (u *users) line(line []byte, first, long bool) error {
 func (u *users) deduplicate() error {
 	slices.Sort(u.hashes)
 	u.hashes = slices.Compact(u.hashes)
-	if len(u.hashes) > market.SegmentUsersMax {
+	if len(u.hashes) > model.SegmentUsersMax {
 		return errTooMany
 	}
 	return nil

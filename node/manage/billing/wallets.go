@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -74,7 +74,7 @@ type OneWallet struct {
 	WalletID string `path:"wallet_id" format:"uuid"`
 }
 
-func walletOf(w *ledger.Wallet, m *market.Marketplace) Wallet {
+func walletOf(w *ledger.Wallet, m *model.Marketplace) Wallet {
 	return Wallet{w.ID.String(), w.Name, money.MinorFloor(w.Balance, m.CurrencyExponent), m.CurrencyCode, w.Default}
 }
 

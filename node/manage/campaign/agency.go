@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -129,7 +129,7 @@ func listAgencyCampaigns(area string) func(context.Context, *agencyListInput) (*
 
 // presentForAgency refuses deleted campaigns: for agencies they do not exist.
 func presentForAgency(c *store.CampaignState) error {
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		return store.ErrNotFound
 	}
 	return nil
@@ -170,7 +170,7 @@ func (b *AgencyPatch) changes(exponent uint8) *campaigns.Changes {
 		p.Budget = new(money.Micros(0))
 	}
 	if b.BudgetPeriod != "" {
-		p.Period = new(campaigns.Number[market.Period](campaigns.Periods, b.BudgetPeriod))
+		p.Period = new(campaigns.Number[model.Period](campaigns.Periods, b.BudgetPeriod))
 	}
 	return &campaigns.Changes{
 		Members: p, TargetROAS: b.TargetROAS.Pointer().String(), NoEnd: b.EndDate.Null, NoROAS: b.TargetROAS.Null, Sees: presentForAgency,

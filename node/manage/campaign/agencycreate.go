@@ -5,7 +5,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // AgencyTarget is what a campaign promotes.
@@ -34,7 +34,7 @@ func createAgencyCampaign(ctx context.Context, in *agencyCreateInput) (*agencyOu
 	st := resource.Tenant(ctx)
 	d := in.Body.draft(st.Settings().CurrencyExponent)
 	d.Campaign.VendorID, d.Campaign.StatusUpdatedBy = in.VendorID, updatedBy(ctx)
-	d.Complete = func(ctx context.Context, _ *market.Vendor) error { return d.Price(ctx, st) }
+	d.Complete = func(ctx context.Context, _ *model.Vendor) error { return d.Price(ctx, st) }
 	if err := campaigns.Create(ctx, st, &d); err != nil {
 		return nil, resource.CampaignErrorOf(err, agencyPlaces)
 	}
@@ -44,12 +44,12 @@ func createAgencyCampaign(ctx context.Context, in *agencyCreateInput) (*agencyOu
 // draft is the body in the service's terms, with a bid on each target.
 func (b *AgencyBody) draft(exponent uint8) campaigns.Draft {
 	d := campaigns.Draft{
-		Campaign: market.Campaign{
-			Name: b.Name, Type: market.Autobidding, Charge: market.CPC, Budget: campaigns.Amount(b.Budget, exponent),
-			Period:      campaigns.Number[market.Period](campaigns.Periods, b.BudgetPeriod),
-			StartMillis: int64(b.StartDate), Active: true, Status: market.Approved,
+		Campaign: model.Campaign{
+			Name: b.Name, Type: model.Autobidding, Charge: model.CPC, Budget: campaigns.Amount(b.Budget, exponent),
+			Period:      campaigns.Number[model.Period](campaigns.Periods, b.BudgetPeriod),
+			StartMillis: int64(b.StartDate), Active: true, Status: model.Approved,
 		},
-		Bids: make([]market.Bid, len(b.Targets)), End: (*int64)(b.EndDate), TargetROAS: b.TargetROAS.String(),
+		Bids: make([]model.Bid, len(b.Targets)), End: (*int64)(b.EndDate), TargetROAS: b.TargetROAS.String(),
 	}
 	for i := range b.Targets {
 		d.Bids[i] = campaigns.ListingBid(b.Targets[i].ID)

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/h3"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -94,7 +94,7 @@ type (
 
 // bidRules are the members of the campaign and of the marketplace that the bids of a request are checked with.
 type bidRules struct {
-	format   market.AdFormat
+	format   model.AdFormat
 	auto     bool
 	vendor   string
 	products int
@@ -103,17 +103,17 @@ type bidRules struct {
 	known    bool // False if the campaign is unknown, and so its format.
 }
 
-func bidRulesOf(c *market.Campaign, m *market.Marketplace) bidRules {
+func bidRulesOf(c *model.Campaign, m *model.Marketplace) bidRules {
 	return bidRules{c.Format, c.AutoTrigger, c.VendorID, len(c.Products), m.CurrencyExponent, m.H3, true}
 }
 
 // read converts bids to the engine's form, with all default triggers, and collects violations.
-func (t *bidRules) read(all []BidBody, loc ...any) (bids []market.Bid, found []resource.Violation) {
-	bids = make([]market.Bid, len(all))
+func (t *bidRules) read(all []BidBody, loc ...any) (bids []model.Bid, found []resource.Violation) {
+	bids = make([]model.Bid, len(all))
 	for i := range all {
 		b := &all[i]
 		f := violations{at: append(slices.Clip(loc), i)}
-		kind := market.TargetProduct
+		kind := model.TargetProduct
 		if t.known {
 			kind = f.target(t.format, &b.Target)
 			f.properties(t.format, b.FormatProperties)
@@ -121,7 +121,7 @@ func (t *bidRules) read(all []BidBody, loc ...any) (bids []market.Bid, found []r
 		t.location(&f, b.Location)
 		triggers, wrong := marketTriggers(b.Triggers, b.Trigger, f.at)
 		found = append(append(found, f.found...), wrong...)
-		bids[i] = market.Bid{
+		bids[i] = model.Bid{
 			Target: b.Target.ID, TargetType: kind, Amount: campaigns.Amount(b.Amount, t.exponent), Active: isTrue(b.IsActive, true),
 			Location: b.Location, Triggers: t.triggers(triggers, b.Target.ID), Creative: b.FormatProperties.creative(),
 		}
@@ -140,17 +140,17 @@ func (t *bidRules) location(f *violations, location string) {
 }
 
 // triggers adds the default triggers of the format.
-func (t *bidRules) triggers(given []market.Trigger, target string) []market.Trigger {
-	if t.format != market.Listing {
+func (t *bidRules) triggers(given []model.Trigger, target string) []model.Trigger {
+	if t.format != model.Listing {
 		return given
 	}
 	return withDefaults(given, target, t.auto)
 }
 
-func bidOf(c *market.Campaign, b *market.Bid, exponent uint8) Bid {
+func bidOf(c *model.Campaign, b *model.Bid, exponent uint8) Bid {
 	state := "active"
 	switch {
-	case c.Status == market.Rejected:
+	case c.Status == model.Rejected:
 		state = "rejected"
 	case !b.Active:
 		state = "paused"
@@ -188,7 +188,7 @@ func (s service) addBids(ctx context.Context, in *addBidsInput) (*bidListOutput,
 }
 
 // validateReferences checks that everything that bids name exists, and that their content fits it.
-func (t *bidRules) validateReferences(ctx context.Context, bids []market.Bid) error {
+func (t *bidRules) validateReferences(ctx context.Context, bids []model.Bid) error {
 	n := newReferences(ctx, t.vendor, t.products)
 	if err := n.checkExist(ctx, t.format, bids); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (t *bidRules) validateReferences(ctx context.Context, bids []market.Bid) er
 	return nil
 }
 
-func bidsOf(c *market.Campaign, bids []market.Bid, exponent uint8) []Bid {
+func bidsOf(c *model.Campaign, bids []model.Bid, exponent uint8) []Bid {
 	all := make([]Bid, len(bids))
 	for i := range bids {
 		all[i] = bidOf(c, &bids[i], exponent)
@@ -243,7 +243,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		return nil, resource.CampaignErrorOf(campaigns.ErrTerminated, nil)
 	}
 	t = bidRulesOf(&c.Campaign, &m)
@@ -259,7 +259,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 }
 
 // command converts the change to a command. The default triggers follow from members that never change.
-func (b *BidPatchBody) command(t *bidRules, target string, triggers []market.Trigger) *command.PatchBid {
+func (b *BidPatchBody) command(t *bidRules, target string, triggers []model.Trigger) *command.PatchBid {
 	p := &command.PatchBid{Active: b.IsActive}
 	if b.Amount != nil {
 		p.Amount = new(campaigns.Amount(*b.Amount, t.exponent))

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -52,7 +52,7 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 		f.Status = new(statusOf(in.Status))
 	}
 	if in.AdFormat != "" {
-		f.Format = new(campaigns.Number[market.AdFormat](campaigns.Formats, in.AdFormat))
+		f.Format = new(campaigns.Number[model.AdFormat](campaigns.Formats, in.AdFormat))
 	}
 	if in.IsActive.Given {
 		f.Active = &in.IsActive.Value
@@ -141,7 +141,7 @@ func (b *PatchBody) changes(exponent uint8) *campaigns.Changes {
 		p.Budget = new(campaigns.Amount(*budget.Amount, exponent))
 	}
 	if budget := &b.Budget.Value; budget.Type != nil {
-		p.Period = new(campaigns.Number[market.Period](campaigns.Periods, *budget.Type))
+		p.Period = new(campaigns.Number[model.Period](campaigns.Periods, *budget.Type))
 	}
 	if b.Budget.Null && isTrue(b.Unlimited, false) {
 		p.Budget = new(money.Micros(0))
@@ -153,7 +153,7 @@ func (b *PatchBody) changes(exponent uint8) *campaigns.Changes {
 		p.Status = new(statusOf(*b.Status))
 	}
 	if b.PriceRule != nil {
-		p.Price = new(campaigns.Number[market.PriceRule](priceWords, *b.PriceRule))
+		p.Price = new(campaigns.Number[model.PriceRule](priceWords, *b.PriceRule))
 	}
 	return &campaigns.Changes{Members: p, TargetROAS: b.TargetROAS.Pointer().String(), NoEnd: b.EndDate.Null, NoROAS: b.TargetROAS.Null}
 }
@@ -217,7 +217,7 @@ func (s service) products(ctx context.Context, in *productsInput) (*productsOutp
 	}
 	all := decodeDocument(c.Document).ProductIDs
 	for i := range bids {
-		if bids[i].TargetType == market.TargetProduct {
+		if bids[i].TargetType == model.TargetProduct {
 			all = append(all, bids[i].Target)
 		}
 		if bids[i].Creative != nil {

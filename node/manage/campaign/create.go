@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -39,7 +39,7 @@ func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, 
 	bids, found := t.read(b.Bids, "body", "bids")
 	found = append(b.validateCrossField(), found...)
 	d.Bids, d.Malformed = bids, len(found) > 0
-	d.Complete = func(ctx context.Context, _ *market.Vendor) (err error) {
+	d.Complete = func(ctx context.Context, _ *model.Vendor) (err error) {
 		if d.Campaign.Wallet, err = walletOf(ctx, in.VendorID, b.WalletID); err != nil {
 			return err
 		}
@@ -59,22 +59,22 @@ func (b *Body) validateCrossField() (found []resource.Violation) {
 	if p := b.PromotionType; p != nil && p.AdFormat != "" && b.AdFormat != "" && p.AdFormat != b.AdFormat {
 		found = append(found, resource.At("value_error", "must be equal to adFormat, because it is an alias", "body", "promotionType", "adFormat"))
 	}
-	if b.CampaignType == market.Autobidding && b.TargetROAS == nil && b.AutobiddingObjective == "" {
+	if b.CampaignType == model.Autobidding && b.TargetROAS == nil && b.AutobiddingObjective == "" {
 		found = append(found, resource.At("missing", "autobidding needs targetRoas or autobiddingObjective", "body", "targetRoas"))
 	}
-	if b.CampaignType == market.Exclusive && b.PriceRule == "second" {
+	if b.CampaignType == model.Exclusive && b.PriceRule == "second" {
 		found = append(found, resource.At("value_error", "an exclusive campaign pays its own bid: must be first", "body", "priceRule"))
 	}
 	return append(found, b.filters().validateCrossField()...)
 }
 
 // format is the ad format, from adFormat or its alias.
-func (b *Body) format() market.AdFormat {
+func (b *Body) format() model.AdFormat {
 	word := b.AdFormat
 	if word == "" && b.PromotionType != nil {
 		word = b.PromotionType.AdFormat
 	}
-	return campaigns.Number[market.AdFormat](campaigns.Formats, word)
+	return campaigns.Number[model.AdFormat](campaigns.Formats, word)
 }
 
 func startOf(b *Body, nowMillis int64) int64 {
@@ -86,29 +86,29 @@ func startOf(b *Body, nowMillis int64) int64 {
 
 // draft is the body in the service's terms, without its bids.
 func (b *Body) draft(nowMillis int64, exponent uint8) campaigns.Draft {
-	c := market.Campaign{
+	c := model.Campaign{
 		Name: b.Name, Type: b.CampaignType,
 		Format:      b.format(),
-		Charge:      market.CPC,
-		Price:       campaigns.Number[market.PriceRule](priceWords, b.PriceRule),
+		Charge:      model.CPC,
+		Price:       campaigns.Number[model.PriceRule](priceWords, b.PriceRule),
 		StartMillis: startOf(b, nowMillis),
 		Active:      isTrue(b.IsActive, true),
 		AutoTrigger: isTrue(b.IsAutoTrigger, false),
-		Status:      market.Approved,
+		Status:      model.Approved,
 		ExternalID:  b.ExternalCampaignID,
 	}
-	if c.Format != market.Listing {
-		c.Charge, c.Products = market.CPM, b.ProductIDs
+	if c.Format != model.Listing {
+		c.Charge, c.Products = model.CPM, b.ProductIDs
 	}
 	if b.ChargeType != "" {
-		c.Charge = campaigns.Number[market.ChargeType](campaigns.Charges, b.ChargeType)
+		c.Charge = campaigns.Number[model.ChargeType](campaigns.Charges, b.ChargeType)
 	}
 	if b.Status != "" {
 		c.Status = statusOf(b.Status)
 	}
 	if b.Budget != nil {
 		c.Budget = campaigns.Amount(b.Budget.Amount, exponent)
-		c.Period = campaigns.Number[market.Period](campaigns.Periods, b.Budget.Type)
+		c.Period = campaigns.Number[model.Period](campaigns.Periods, b.Budget.Type)
 	}
 	d := document{
 		AutobiddingObjective: b.AutobiddingObjective, ProductIDs: b.ProductIDs, MultiplierConfig: b.MultiplierConfig,
@@ -119,11 +119,11 @@ func (b *Body) draft(nowMillis int64, exponent uint8) campaigns.Draft {
 }
 
 // pacingOf returns the pacing that a word asks for, nil for none.
-func pacingOf(word string) *market.Pacing {
+func pacingOf(word string) *model.Pacing {
 	if word == "" {
 		return nil
 	}
-	return new(campaigns.Number[market.Pacing](campaigns.Pacings, word))
+	return new(campaigns.Number[model.Pacing](campaigns.Pacings, word))
 }
 
 // walletOf returns the id of the wallet that pays for a campaign of the vendor.
@@ -164,7 +164,7 @@ func (s service) answer(ctx context.Context, id ids.UUID) (*campaignOutput, erro
 	return &campaignOutput{campaignOf(&state, &m)}, nil
 }
 
-func campaignOf(c *store.CampaignState, m *market.Marketplace) Campaign {
+func campaignOf(c *store.CampaignState, m *model.Marketplace) Campaign {
 	d := decodeDocument(c.Document)
 	a := Campaign{
 		CampaignID: c.ID.String(), MarketplaceID: m.ID.String(), VendorID: c.VendorID, ExternalVendorID: c.VendorID,
@@ -181,7 +181,7 @@ func campaignOf(c *store.CampaignState, m *market.Marketplace) Campaign {
 	if a.ProductIDs == nil {
 		a.ProductIDs = []string{}
 	}
-	if c.Period == market.Total && c.Budget != 0 {
+	if c.Period == model.Total && c.Budget != 0 {
 		a.Pacing = &campaigns.Pacings[c.Pacing]
 	}
 	if c.TargetROASMilli != 0 {

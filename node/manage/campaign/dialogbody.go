@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -86,9 +86,9 @@ type DialogCampaign struct {
 }
 
 // draft is the body in the service's terms, and what is wrong with members that only it has. Bids without an amount have none yet.
-func (b *DialogCampaignBody) draft(m *market.Marketplace, nowMillis int64) (d campaigns.Draft, found []resource.Violation) {
-	c := market.Campaign{
-		Name: b.Name, Type: market.Autobidding, Charge: market.CPC, Budget: campaigns.Amount(b.Budget.Amount, m.CurrencyExponent),
+func (b *DialogCampaignBody) draft(m *model.Marketplace, nowMillis int64) (d campaigns.Draft, found []resource.Violation) {
+	c := model.Campaign{
+		Name: b.Name, Type: model.Autobidding, Charge: model.CPC, Budget: campaigns.Amount(b.Budget.Amount, m.CurrencyExponent),
 		Period: periodOf(b.Budget.Type), StartMillis: nowMillis, Active: b.IsActive == nil || *b.IsActive,
 	}
 	if b.CampaignType != "" {
@@ -100,7 +100,7 @@ func (b *DialogCampaignBody) draft(m *market.Marketplace, nowMillis int64) (d ca
 	if b.CurrencyCode != "" && b.CurrencyCode != m.CurrencyCode {
 		found = append(found, resource.At("value_error", "must be the marketplace's currency", "body", "currencyCode"))
 	}
-	bids := make([]market.Bid, len(b.Bids))
+	bids := make([]model.Bid, len(b.Bids))
 	for i := range b.Bids {
 		x := &b.Bids[i]
 		bids[i] = campaigns.ListingBid(x.Target.ID)
@@ -126,14 +126,14 @@ func dialogCampaignOf(c *store.CampaignState, exponent uint8) DialogCampaign {
 	if c.EndMillis != 0 {
 		a.EndDate = resource.Time(c.EndMillis)
 	}
-	if c.Budget != 0 && c.Period != market.Total {
+	if c.Budget != 0 && c.Period != model.Total {
 		a.Budget = &DialogBudget{money.Minor(c.Budget, exponent), campaigns.Periods[c.Period]}
 	}
 	return a
 }
 
-func periodOf(word string) market.Period {
-	return campaigns.Number[market.Period](campaigns.Periods, word)
+func periodOf(word string) model.Period {
+	return campaigns.Number[model.Period](campaigns.Periods, word)
 }
 
 const dialogAmountMax = 20_000_000_000 // BOUND: the largest amount of the interface, in minor units.

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 type (
@@ -40,7 +40,7 @@ func (s dialogService) create(ctx context.Context, in *dialogCreateInput) (*dial
 	m := st.Settings()
 	d, found := in.Body.draft(&m, s.now().UnixMilli())
 	assignVendor(ctx, &m, &d.Campaign)
-	d.Complete = func(ctx context.Context, _ *market.Vendor) error {
+	d.Complete = func(ctx context.Context, _ *model.Vendor) error {
 		if err := sold(ctx, d.Bids); err != nil {
 			return err
 		}
@@ -53,15 +53,15 @@ func (s dialogService) create(ctx context.Context, in *dialogCreateInput) (*dial
 }
 
 // assignVendor makes the vendor of the token the owner of a campaign, and sets the initial status that the marketplace wants.
-func assignVendor(ctx context.Context, m *market.Marketplace, c *market.Campaign) {
-	c.VendorID, c.StatusUpdatedBy, c.Status = resource.CallerOf(ctx).Vendor, updatedBy(ctx), market.Approved
+func assignVendor(ctx context.Context, m *model.Marketplace, c *model.Campaign) {
+	c.VendorID, c.StatusUpdatedBy, c.Status = resource.CallerOf(ctx).Vendor, updatedBy(ctx), model.Approved
 	if m.ReviewCampaigns {
-		c.Status = market.Pending
+		c.Status = model.Pending
 	}
 }
 
 // sold refuses bids on what the vendor does not sell.
-func sold(ctx context.Context, bids []market.Bid) error {
+func sold(ctx context.Context, bids []model.Bid) error {
 	wanted := make([]string, len(bids))
 	for i := range bids {
 		wanted[i] = bids[i].Target
@@ -98,7 +98,7 @@ func findDialogCampaign(ctx context.Context, id string) (store.CampaignState, er
 // isOwn refuses campaigns that are not the token's vendor's, or are deleted: for the vendor there is none.
 func isOwn(ctx context.Context) func(*store.CampaignState) error {
 	return func(c *store.CampaignState) error {
-		if c.VendorID != resource.CallerOf(ctx).Vendor || c.Status == market.Terminated {
+		if c.VendorID != resource.CallerOf(ctx).Vendor || c.Status == model.Terminated {
 			return store.ErrNotFound
 		}
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Bounds of what the dialog reads.
@@ -45,7 +45,7 @@ type (
 // running returns the newest campaigns of the token's vendor that promote products, now or later.
 func (s dialogService) running(ctx context.Context) ([]store.CampaignState, error) {
 	all, _, err := resource.Tenant(ctx).Campaigns(ctx, store.CampaignFilter{
-		VendorID: resource.CallerOf(ctx).Vendor, Format: new(market.Listing), Limit: dialogCampaignsMax,
+		VendorID: resource.CallerOf(ctx).Vendor, Format: new(model.Listing), Limit: dialogCampaignsMax,
 	})
 	now := s.now().UnixMilli()
 	all = slices.DeleteFunc(all, func(c store.CampaignState) bool { return isOver(&c, now) })
@@ -54,7 +54,7 @@ func (s dialogService) running(ctx context.Context) ([]store.CampaignState, erro
 
 // isOver reports whether a campaign is rejected, terminated or past its end.
 func isOver(c *store.CampaignState, nowMillis int64) bool {
-	return c.Status == market.Rejected || c.Status == market.Terminated || c.EndMillis != 0 && c.EndMillis <= nowMillis
+	return c.Status == model.Rejected || c.Status == model.Terminated || c.EndMillis != 0 && c.EndMillis <= nowMillis
 }
 
 // shop returns the running campaign of the vendor's shop.
@@ -94,7 +94,7 @@ func (s dialogService) promote(ctx context.Context, in *promoteInput) (*nullOutp
 	m := st.Settings()
 	d := in.Body.draft(now, m.CurrencyExponent)
 	assignVendor(ctx, &m, &d.Campaign)
-	d.Complete = func(ctx context.Context, vendor *market.Vendor) (err error) {
+	d.Complete = func(ctx context.Context, vendor *model.Vendor) (err error) {
 		d.Campaign.Name = shopName(vendor.Name)
 		if _, exists, err := s.shop(ctx); err != nil || exists {
 			return cmp.Or(err, store.ErrAlreadyExists)
@@ -115,7 +115,7 @@ func (s dialogService) promote(ctx context.Context, in *promoteInput) (*nullOutp
 }
 
 // onSale are bids on the active products of a vendor.
-func onSale(ctx context.Context, vendorID string) (bids []market.Bid, err error) {
+func onSale(ctx context.Context, vendorID string) (bids []model.Bid, err error) {
 	products, _, err := resource.Tenant(ctx).Products(ctx, store.Page{Limit: dialogBidsMax}, nil, vendorID)
 	if err != nil {
 		return nil, err
@@ -138,8 +138,8 @@ func (b *DialogShopBody) draft(nowMillis int64, exponent uint8) campaigns.Draft 
 		panic("an origin is a text: " + err.Error())
 	}
 	return campaigns.Draft{
-		Campaign: market.Campaign{
-			Type: market.Autobidding, Charge: market.CPC, StartMillis: nowMillis, Active: true,
+		Campaign: model.Campaign{
+			Type: model.Autobidding, Charge: model.CPC, StartMillis: nowMillis, Active: true,
 			Budget: campaigns.Amount(b.BudgetAmount, exponent), Document: document,
 		},
 		End: (*int64)(b.EndDate),

@@ -4,7 +4,7 @@
 //
 // # Campaigns
 //
-// Everything that auctions read of a campaign is a typed member of market.Campaign and holds the rules that are in
+// Everything that auctions read of a campaign is a typed member of model.Campaign and holds the rules that are in
 // force. What the marketplace sent, enabled or not, is stored as a document and returned in answers; one command
 // changes both.
 //
@@ -21,7 +21,7 @@
 // What pacing does with a budget (PacingState) is the last decision that the leader of the campaign's group replicated,
 // so it is some seconds old, and null for a campaign about which nothing was decided yet. Its estimates are those of
 // package pacing. A daily budget may carry over what earlier days left, as the setting budgetCarryover says; see
-// ledger.Carryover. Targets of autobidding and exclusive campaigns act in auctions: see market.Campaign.HasBase and
+// ledger.Carryover. Targets of autobidding and exclusive campaigns act in auctions: see model.Campaign.HasBase and
 // exclusive.go of package auction. Two exclusive campaigns of vendors of different groups that take a product at the
 // same moment may both be created.
 //

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // This file handles the filters that decide whom and when a campaign reaches. The document stores them as they were sent, enabled or
@@ -82,7 +82,7 @@ func (f filters) validateCrossField() (found []resource.Violation) {
 // millionths converts a multiplier to the engine's unit. It reports false if it has more than six decimals.
 func millionths(d resource.Decimal) (uint32, bool) {
 	r, ok := new(big.Rat).SetString(d.Text) // The bounds are checked, so this is small.
-	if !ok || !r.Mul(r, big.NewRat(market.MultiplierOne, 1)).IsInt() {
+	if !ok || !r.Mul(r, big.NewRat(model.MultiplierOne, 1)).IsInt() {
 		return 0, false
 	}
 	return uint32(r.Num().Uint64()), true // At most ten million.
@@ -126,7 +126,7 @@ func (f filters) exist(ctx context.Context) (err error) {
 }
 
 // segmentRules are the enabled segment filters and multipliers of a document.
-func (d *document) segmentRules() (s market.SegmentRules) {
+func (d *document) segmentRules() (s model.SegmentRules) {
 	if c := d.TargetingFilters; c != nil && isTrue(c.IsActive, true) {
 		s.Include = segmentsOf(c.TargetingFilters)
 	}
@@ -137,7 +137,7 @@ func (d *document) segmentRules() (s market.SegmentRules) {
 		for i := range c.Multipliers {
 			x := &c.Multipliers[i]
 			if m, ok := millionths(x.Multiplier); ok { // A stored multiplier may have more decimals than the check allows.
-				s.Multipliers = append(s.Multipliers, market.SegmentMultiplier{Segment: x.SegmentID, Multiplier: m})
+				s.Multipliers = append(s.Multipliers, model.SegmentMultiplier{Segment: x.SegmentID, Multiplier: m})
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -67,12 +68,12 @@ func (s forecastService) forecast(ctx context.Context, in *forecastInput) (*fore
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	if c.Status == market.Terminated {
+	if c.Status == model.Terminated {
 		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
 	}
 	supposition := market.WhatIf{Campaign: c.Campaign, Excluded: &c.Campaign}
 	for more := true; more; {
-		var page []market.Bid
+		var page []model.Bid
 		if page, more, err = st.Bids(ctx, id, len(supposition.Bids), bidsPage); err != nil {
 			return nil, resource.ErrorOf(err)
 		}
@@ -104,7 +105,7 @@ func (s forecastService) forecast(ctx context.Context, in *forecastInput) (*fore
 }
 
 // ratesOf reads the counts of impressions, clicks and purchases: those of the campaign, or, if it has few, of all.
-func ratesOf(ctx context.Context, st store.Tenant, m *market.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
+func ratesOf(ctx context.Context, st store.Tenant, m *model.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
 	own, err := campaignRates(ctx, st, m, campaign, now)
 	if err != nil || own.impressions >= ownMin {
 		return own, err
@@ -113,17 +114,17 @@ func ratesOf(ctx context.Context, st store.Tenant, m *market.Marketplace, campai
 }
 
 // ratesDates are the days of which counts are read.
-func ratesDates(m *market.Marketplace, now time.Time) store.Dates {
+func ratesDates(m *model.Marketplace, now time.Time) store.Dates {
 	today := now.In(store.Zone(m.TimeZone))
 	return store.Dates{From: today.AddDate(0, 0, -rateDays).Format(time.DateOnly), To: today.Format(time.DateOnly)}
 }
 
-func campaignRates(ctx context.Context, st store.Tenant, m *market.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
+func campaignRates(ctx context.Context, st store.Tenant, m *model.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
 	own, err := st.CampaignReport(ctx, campaign, ratesDates(m, now))
 	return rates{"campaign", own.Impressions, own.Clicks, own.Purchases}, err
 }
 
-func marketplaceRates(ctx context.Context, st store.Tenant, m *market.Marketplace, now time.Time) (rates, error) {
+func marketplaceRates(ctx context.Context, st store.Tenant, m *model.Marketplace, now time.Time) (rates, error) {
 	all, err := st.MarketplaceCounters(ctx, ratesDates(m, now), false, false)
 	if err != nil {
 		return rates{}, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -71,8 +71,8 @@ const forecastAmountMax = money.Micros(math.MaxInt64 / 1_000)
 // it is paid is known only as a rate. So spend is a sum of prices times rates. If each of n factors is known with a confidence of 1-a/n,
 // their product is known with a confidence of at least 1-a (Bonferroni); that is how intervals are multiplied.
 type estimator struct {
-	campaign *market.Campaign
-	bids     []market.Bid
+	campaign *model.Campaign
+	bids     []model.Bid
 	replay   *serving.Replay
 	rates    rates
 	seen     float64
@@ -198,11 +198,11 @@ func (e *estimator) clickRate(n int) interval {
 func (e *estimator) spend() *interval {
 	minor := 1 / math.Pow10(6-int(e.exponent))
 	switch {
-	case e.campaign.Charge == market.CPM:
+	case e.campaign.Charge == model.CPM:
 		return new(e.paid(1).scaled(minor * e.seen / 1_000))
 	case e.rates.impressions == 0:
 		return nil
-	case e.campaign.Charge == market.CPC:
+	case e.campaign.Charge == model.CPC:
 		return new(e.paid(2).scaled(minor * e.seen).times(e.clickRate(2)))
 	case e.rates.clicks == 0:
 		return nil
@@ -240,12 +240,12 @@ func (e *estimator) budgetPerDay() float64 {
 	}
 	days := 1.0
 	switch c.Period {
-	case market.Daily:
-	case market.Weekly:
+	case model.Daily:
+	case model.Weekly:
 		days = 7
-	case market.Monthly:
+	case model.Monthly:
 		days = 30
-	case market.Total:
+	case model.Total:
 		if isPaced(c) {
 			days = max(1, float64(c.EndMillis-c.StartMillis)/day)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/serving"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -24,7 +24,7 @@ func example() *estimator {
 		r.Won = append(r.Won, serving.Won{Wins: 2, Paid: 50 * cent})
 	}
 	return &estimator{
-		campaign: &market.Campaign{Charge: market.CPC}, bids: []market.Bid{{Amount: 60 * cent}}, replay: &r,
+		campaign: &model.Campaign{Charge: model.CPC}, bids: []model.Bid{{Amount: 60 * cent}}, replay: &r,
 		rates: rates{"marketplace", 10_000, 500, 50}, seen: 1, exponent: 2,
 	}
 }
@@ -38,13 +38,13 @@ func TestEstimatesWorkedOutByHand(t *testing.T) {
 	}{
 		"CPC":           {change: func(*estimator) {}, wins: wins, seen: wins, clicks: wins / 20, spend: paid / 20},
 		"half are seen": {change: func(e *estimator) { e.seen = 0.5 }, wins: wins, seen: wins / 2, clicks: wins / 40, spend: paid / 40},
-		"CPM":           {change: func(e *estimator) { e.campaign.Charge = market.CPM }, wins: wins, seen: wins, clicks: wins / 20, spend: paid / 1000},
+		"CPM":           {change: func(e *estimator) { e.campaign.Charge = model.CPM }, wins: wins, seen: wins, clicks: wins / 20, spend: paid / 1000},
 		"CPM without rates": {
-			change: func(e *estimator) { e.campaign.Charge, e.rates = market.CPM, rates{} }, wins: wins, seen: wins, noClicks: true, spend: paid / 1000,
+			change: func(e *estimator) { e.campaign.Charge, e.rates = model.CPM, rates{} }, wins: wins, seen: wins, noClicks: true, spend: paid / 1000,
 		},
-		"CPA": {change: func(e *estimator) { e.campaign.Charge = market.CPA }, wins: wins, seen: wins, clicks: wins / 20, spend: paid / 200},
+		"CPA": {change: func(e *estimator) { e.campaign.Charge = model.CPA }, wins: wins, seen: wins, clicks: wins / 20, spend: paid / 200},
 		"CPA without clicks": {
-			change: func(e *estimator) { e.campaign.Charge, e.rates.clicks, e.rates.purchases = market.CPA, 0, 0 }, wins: wins, seen: wins, noSpend: true,
+			change: func(e *estimator) { e.campaign.Charge, e.rates.clicks, e.rates.purchases = model.CPA, 0, 0 }, wins: wins, seen: wins, noSpend: true,
 		},
 		"no rates": {change: func(e *estimator) { e.rates = rates{} }, wins: wins, seen: wins, noClicks: true, noSpend: true},
 		"some omitted": {
@@ -55,19 +55,19 @@ func TestEstimatesWorkedOutByHand(t *testing.T) {
 			change: func(e *estimator) { e.campaign.Budget = paid / 200 * cent }, wins: wins / 10, seen: wins / 10, clicks: wins / 200, spend: paid / 200, limited: true,
 		},
 		"weekly budget": {
-			change: func(e *estimator) { e.campaign.Budget, e.campaign.Period = 7*paid/200*cent, market.Weekly },
+			change: func(e *estimator) { e.campaign.Budget, e.campaign.Period = 7*paid/200*cent, model.Weekly },
 			wins:   wins / 10, seen: wins / 10, clicks: wins / 200, spend: paid / 200, limited: true,
 		},
 		"total budget over ten days": {
 			change: func(e *estimator) {
-				e.campaign.Pacing = market.PacingEven
-				e.campaign.Budget, e.campaign.Period, e.campaign.EndMillis = 10*paid/200*cent, market.Total, 10*24*3600*1000
+				e.campaign.Pacing = model.PacingEven
+				e.campaign.Budget, e.campaign.Period, e.campaign.EndMillis = 10*paid/200*cent, model.Total, 10*24*3600*1000
 			},
 			wins: wins / 10, seen: wins / 10, clicks: wins / 200, spend: paid / 200, limited: true,
 		},
 		"total budget as soon as possible": {
 			change: func(e *estimator) {
-				e.campaign.Budget, e.campaign.Period, e.campaign.EndMillis = paid/200*cent, market.Total, 10*24*3600*1000
+				e.campaign.Budget, e.campaign.Period, e.campaign.EndMillis = paid/200*cent, model.Total, 10*24*3600*1000
 			},
 			wins: wins / 10, seen: wins / 10, clicks: wins / 200, spend: paid / 200, limited: true,
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -22,8 +23,8 @@ const (
 
 // isPaced reports whether pacing spreads the budget of a campaign over its period, instead of spending it as fast as
 // auctions are won.
-func isPaced(c *market.Campaign) bool {
-	return c.Budget > 0 && (c.Period != market.Total || c.Pacing == market.PacingEven && c.EndMillis != 0)
+func isPaced(c *model.Campaign) bool {
+	return c.Budget > 0 && (c.Period != model.Total || c.Pacing == model.PacingEven && c.EndMillis != 0)
 }
 
 // shaded returns a hypothetical market in which all bids of the campaign are lowered by a factor, as pacing does.

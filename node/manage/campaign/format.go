@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // FormatProperties is the content of a bid of a banner or sponsored-brand campaign, and where it is shown. It never changes: another
@@ -49,10 +49,10 @@ const (
 )
 
 // targets are the types of targets that bids of a format may have.
-var targets = map[market.AdFormat][]market.TargetType{
-	market.Listing:        {market.TargetProduct},
-	market.Banner:         {market.TargetProduct, market.TargetVendor, market.TargetBrand, market.TargetURL},
-	market.SponsoredBrand: {market.TargetBrand, market.TargetProduct, market.TargetURL},
+var targets = map[model.AdFormat][]model.TargetType{
+	model.Listing:        {model.TargetProduct},
+	model.Banner:         {model.TargetProduct, model.TargetVendor, model.TargetBrand, model.TargetURL},
+	model.SponsoredBrand: {model.TargetBrand, model.TargetProduct, model.TargetURL},
 }
 
 // violations collects violations below one location.
@@ -66,14 +66,14 @@ func (f *violations) add(kind, msg string, loc ...any) {
 }
 
 // target checks the target of a bid.
-func (f *violations) target(format market.AdFormat, t *Target) market.TargetType {
-	kind := campaigns.Number[market.TargetType](targetWords, t.Type)
+func (f *violations) target(format model.AdFormat, t *Target) model.TargetType {
+	kind := campaigns.Number[model.TargetType](targetWords, t.Type)
 	switch {
 	case !slices.Contains(targets[format], kind):
 		f.add("value_error", "a campaign of this format cannot have this type of target", "target", "type")
-	case kind == market.TargetURL && !isWeb(t.ID):
+	case kind == model.TargetURL && !isWeb(t.ID):
 		f.add("url_parsing", "must be an absolute http or https URL", "target", "id")
-	case kind != market.TargetURL && utf8.RuneCountInString(t.ID) > targetIDMax:
+	case kind != model.TargetURL && utf8.RuneCountInString(t.ID) > targetIDMax:
 		f.add("value_error", "its id must have at most 255 characters, unless type is url", "target")
 	}
 	return kind
@@ -85,17 +85,17 @@ func isWeb(text string) bool {
 }
 
 // properties checks formatProperties against the campaign's format, without reading what they refer to.
-func (f *violations) properties(format market.AdFormat, p *FormatProperties) {
+func (f *violations) properties(format model.AdFormat, p *FormatProperties) {
 	const member = "formatProperties"
 	switch {
-	case format == market.Listing && p != nil:
+	case format == model.Listing && p != nil:
 		f.add("value_error", "listings have no formatProperties", member)
-	case format == market.Listing:
+	case format == model.Listing:
 	case p == nil:
 		f.add("missing", "required", member)
 	case p.AdFormat != campaigns.Formats[format]:
 		f.add("value_error", "must be the campaign's adFormat", member, "adFormat")
-	case format == market.Banner:
+	case format == model.Banner:
 		f.banner(p)
 	default:
 		f.brand(p)
@@ -144,22 +144,22 @@ func (f *violations) content(o *resource.Object, loc ...any) {
 }
 
 // creative converts the content of a bid to the engine's form.
-func (p *FormatProperties) creative() *market.Creative {
+func (p *FormatProperties) creative() *model.Creative {
 	if p == nil {
 		return nil
 	}
-	c := &market.Creative{
-		Place: p.SlotID, Device: campaigns.Number[market.Device](deviceWords, p.DeviceType),
+	c := &model.Creative{
+		Place: p.SlotID, Device: campaigns.Number[model.Device](deviceWords, p.DeviceType),
 		TemplateID: canonical(p.JSONTemplateID), Title: p.Title, Content: compact(p.Content), Products: p.ProductIDs,
 	}
 	for i := range p.BannerAssets {
 		a := &p.BannerAssets[i]
-		x := market.BannerAsset{
+		x := model.BannerAsset{
 			URL: a.URL, ContentType: a.ContentType, AssetID: canonical(a.AssetID),
 			Content: compact(a.Content), TemplateID: canonical(a.JSONTemplateID),
 		}
 		if a.Dimensions != nil {
-			x.Dimensions = market.Dimensions{Width: uint32(a.Dimensions.Width), Height: uint32(a.Dimensions.Height)}
+			x.Dimensions = model.Dimensions{Width: uint32(a.Dimensions.Width), Height: uint32(a.Dimensions.Height)}
 		}
 		if a.Size != nil {
 			x.Bytes = uint64(*a.Size) // Not negative.
@@ -190,7 +190,7 @@ func compact(o *resource.Object) []byte {
 }
 
 // propertiesOf converts a stored creative to the form in which it was sent.
-func propertiesOf(format market.AdFormat, c *market.Creative) *FormatProperties {
+func propertiesOf(format model.AdFormat, c *model.Creative) *FormatProperties {
 	if c == nil {
 		return nil
 	}
@@ -201,7 +201,7 @@ func propertiesOf(format market.AdFormat, c *market.Creative) *FormatProperties 
 	for i := range c.Assets {
 		a := &c.Assets[i]
 		x := BannerAsset{URL: a.URL, ContentType: a.ContentType, AssetID: a.AssetID, Content: objectOf(a.Content), JSONTemplateID: a.TemplateID}
-		if a.Dimensions != (market.Dimensions{}) {
+		if a.Dimensions != (model.Dimensions{}) {
 			x.Dimensions = &Dimensions{int64(a.Dimensions.Width), int64(a.Dimensions.Height)}
 		}
 		if a.Bytes != 0 {

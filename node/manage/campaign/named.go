@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/jsonform"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // references looks up what the creatives of a request refer to, each resource once: slots, placements, templates and assets. A
@@ -35,7 +35,7 @@ func newReferences(ctx context.Context, vendor string, products int) *references
 }
 
 // checkExist checks that everything that bids refer to exists.
-func (n *references) checkExist(ctx context.Context, format market.AdFormat, bids []market.Bid) error {
+func (n *references) checkExist(ctx context.Context, format model.AdFormat, bids []model.Bid) error {
 	for i := range bids {
 		c := bids[i].Creative
 		if c == nil {
@@ -67,8 +67,8 @@ func missing(err error, what string) error {
 	return resource.ErrorOf(err)
 }
 
-func (n *references) checkPlace(ctx context.Context, format market.AdFormat, id string) error {
-	if format == market.Banner {
+func (n *references) checkPlace(ctx context.Context, format model.AdFormat, id string) error {
+	if format == model.Banner {
 		if n.slots[id] {
 			return nil
 		}
@@ -119,7 +119,7 @@ func (n *references) asset(ctx context.Context, id string) error {
 
 // checkContent checks the content of bids against their templates and the bounds of their placements, until there are as many
 // violations as an answer lists. It returns an error when the request ends. REQUIRES: checkExist succeeded.
-func (n *references) checkContent(format market.AdFormat, bids []market.Bid, at []any) (found []resource.Violation, err error) {
+func (n *references) checkContent(format model.AdFormat, bids []model.Bid, at []any) (found []resource.Violation, err error) {
 	for i := range bids {
 		c := bids[i].Creative
 		if c == nil {
@@ -131,7 +131,7 @@ func (n *references) checkContent(format market.AdFormat, bids []market.Bid, at 
 				return nil, err
 			}
 		}
-		if format == market.SponsoredBrand {
+		if format == model.SponsoredBrand {
 			if err := n.checkTemplate(&f, c.TemplateID, c.Content, "content"); err != nil {
 				return nil, err
 			}
@@ -170,7 +170,7 @@ func (n *references) checkTemplate(f *violations, template string, content []byt
 
 // bounds checks the bounds of the placement. Logos are counted if the template has a property logo: a URL, or an array
 // of URLs.
-func (n *references) bounds(f *violations, c *market.Creative) {
+func (n *references) bounds(f *violations, c *model.Creative) {
 	p := n.placements[c.Place]
 	if c.TemplateID != p.Template.String() {
 		f.add("value_error", "must be the template of the placement", "jsonTemplateId")

@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ledger"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
@@ -33,7 +33,7 @@ func TestPacingStates(t *testing.T) {
 		"no auctions so far": {of(pacing.OnPlan, pacing.Memory{Skip: 5}), PacingState{"onPlan", 0, 1, 0, 1000}},
 	} {
 		c := store.CampaignState{
-			Campaign: market.Campaign{Budget: 1000 * cent}, Money: ledger.Budget{Amount: 1000 * cent, Spent: 200 * cent}, Paced: x.paced,
+			Campaign: model.Campaign{Budget: 1000 * cent}, Money: ledger.Budget{Amount: 1000 * cent, Spent: 200 * cent}, Paced: x.paced,
 		}
 		if got := pacingStateOf(&c, 2); got == nil || *got != x.want {
 			t.Errorf("%s: %+v, want %+v", name, got, x.want)

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Recording are recorded auctions as an answer. Its form is a file format: bench/pacing/record reads it.
@@ -60,7 +60,7 @@ func (s explainService) recorded(ctx context.Context, _ *nothing) (*recordedOutp
 	m := st.Settings()
 	out := Recording{
 		Format: recordingFormat, From: timeText(r.From), To: timeText(r.To), Every: r.Every, Omitted: r.Omitted, OffsetSeconds: r.OffsetSeconds,
-		ReserveCPC: int64(m.Reserve[market.CPC]), ReserveCPM: int64(m.Reserve[market.CPM]),
+		ReserveCPC: int64(m.Reserve[model.CPC]), ReserveCPM: int64(m.Reserve[model.CPM]),
 		Campaigns: make([]RecordingCampaign, 0, len(r.Campaigns)), Auctions: make([]RecordingAuction, 0, len(r.Auctions)),
 	}
 	all, err := marketplaceRates(ctx, st, &m, now)
@@ -84,10 +84,10 @@ func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0
 
 // recordingCampaign reads budget and click rate of a campaign. One that was deleted in the meantime has neither.
 func recordingCampaign(
-	ctx context.Context, st store.Tenant, m *market.Marketplace, r *serving.RecordedCampaign, all *rates, now time.Time,
+	ctx context.Context, st store.Tenant, m *model.Marketplace, r *serving.RecordedCampaign, all *rates, now time.Time,
 ) (c RecordingCampaign, err error) {
 	c = RecordingCampaign{ID: r.ID, Vendor: r.Vendor, Charge: "CPC"}
-	if r.Charge == market.CPM {
+	if r.Charge == model.CPM {
 		c.Charge = "CPM"
 	}
 	id := resource.ParseUUID(r.ID)
@@ -116,23 +116,23 @@ func recordingCampaign(
 func dailyBudget(c *store.CampaignState) int64 {
 	budget := int64(c.Budget)
 	switch c.Period {
-	case market.Weekly:
+	case model.Weekly:
 		return budget / 7
-	case market.Monthly:
+	case model.Monthly:
 		return budget * 10 / 304
-	case market.Total:
+	case model.Total:
 		left, limited := c.Money.Left()
 		if !limited {
 			return 0
 		}
 		return max(int64(left), 1) // 0 would mean no limit.
-	case market.Daily:
+	case model.Daily:
 	}
 	return budget
 }
 
 func recordingAuction(r *serving.RecordedAuction) RecordingAuction {
-	a := RecordingAuction{AtMillis: r.AtMillis, Slots: r.Slots, Banner: r.Format == market.Banner, Bids: make([][]int64, len(r.Bids))}
+	a := RecordingAuction{AtMillis: r.AtMillis, Slots: r.Slots, Banner: r.Format == model.Banner, Bids: make([][]int64, len(r.Bids))}
 	for i, b := range r.Bids {
 		a.Bids[i] = []int64{int64(b.Campaign), b.Amount, int64(b.Quality)}
 	}

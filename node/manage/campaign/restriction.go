@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // restriction bounds the interactions of one user with a campaign. It is stored in the campaign's document.
@@ -24,10 +24,10 @@ type restriction struct {
 }
 
 // caps are the active restrictions of a document.
-func (d *document) caps() (caps []market.Cap) {
+func (d *document) caps() (caps []model.Cap) {
 	for _, r := range d.Restrictions {
 		if !r.Inactive {
-			caps = append(caps, market.Cap{Type: r.Type, Limit: r.Limit})
+			caps = append(caps, model.Cap{Type: r.Type, Limit: r.Limit})
 		}
 	}
 	return caps
@@ -97,7 +97,7 @@ func (s service) changeRestrictions(ctx context.Context, id ids.UUID, change fun
 		if err != nil {
 			return nil, err
 		}
-		if now.Status == market.Terminated {
+		if now.Status == model.Terminated {
 			return nil, resource.CampaignErrorOf(campaigns.ErrTerminated, nil)
 		}
 		out.Body = restrictionOf(now, r, st.Settings().ID)

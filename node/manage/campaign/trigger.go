@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/shard/keyword"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // Trigger is one condition under which a bid competes.
@@ -30,17 +30,17 @@ const triggersMax = 50
 // matchTypes maps the match types of keywords to the engine's kinds of triggers.
 var matchTypes = []struct {
 	matchType string
-	kind      market.TriggerKind
+	kind      model.TriggerKind
 }{
-	{"exact", market.TriggerExact},
-	{"phrase", market.TriggerPhrase},
-	{"broad", market.TriggerBroad},
-	{"negative_exact", market.TriggerNotExact},
-	{"negative_broad", market.TriggerNotBroad},
+	{"exact", model.TriggerExact},
+	{"phrase", model.TriggerPhrase},
+	{"broad", model.TriggerBroad},
+	{"negative_exact", model.TriggerNotExact},
+	{"negative_broad", model.TriggerNotBroad},
 }
 
 // marketTriggers reads the triggers of a bid in both forms. Nil means that the request has none.
-func marketTriggers(all []Trigger, one *Trigger, at []any) (triggers []market.Trigger, found []resource.Violation) {
+func marketTriggers(all []Trigger, one *Trigger, at []any) (triggers []model.Trigger, found []resource.Violation) {
 	if one != nil {
 		all = append(slices.Clip(all), *one)
 	}
@@ -63,16 +63,16 @@ func marketTriggers(all []Trigger, one *Trigger, at []any) (triggers []market.Tr
 }
 
 // read converts a trigger to the engine's form, or returns the invalid member and the reason.
-func (t *Trigger) read() (x market.Trigger, member, why string) {
+func (t *Trigger) read() (x model.Trigger, member, why string) {
 	switch t.Type {
 	case "keyword":
 		return t.keyword()
 	case "product":
-		x, member = market.Trigger{Kind: market.TriggerProduct, Value: t.Value.ProductID}, "productId"
+		x, member = model.Trigger{Kind: model.TriggerProduct, Value: t.Value.ProductID}, "productId"
 	case "category":
-		x, member = market.Trigger{Kind: market.TriggerCategory, Value: t.Value.CategoryID}, "categoryId"
+		x, member = model.Trigger{Kind: model.TriggerCategory, Value: t.Value.CategoryID}, "categoryId"
 	case "categories":
-		x, member = market.Trigger{Kind: market.TriggerCategories, Value: t.Value.FromProduct}, "fromProduct"
+		x, member = model.Trigger{Kind: model.TriggerCategories, Value: t.Value.FromProduct}, "fromProduct"
 	}
 	if x.Value == "" {
 		why = "required"
@@ -80,11 +80,11 @@ func (t *Trigger) read() (x market.Trigger, member, why string) {
 	return x, member, why
 }
 
-func (t *Trigger) keyword() (x market.Trigger, member, why string) {
+func (t *Trigger) keyword() (x model.Trigger, member, why string) {
 	if len(t.Value.Words) == 0 {
 		return x, "words", "required"
 	}
-	x = market.Trigger{Kind: market.TriggerExact, Value: keyword.Text(t.Value.Words), Words: t.Value.Words}
+	x = model.Trigger{Kind: model.TriggerExact, Value: keyword.Text(t.Value.Words), Words: t.Value.Words}
 	for _, k := range matchTypes {
 		if k.matchType == t.Value.MatchType {
 			x.Kind = k.kind
@@ -98,13 +98,13 @@ func (t *Trigger) keyword() (x market.Trigger, member, why string) {
 
 // withDefaults adds the triggers by which a listing bid competes in product and category auctions: always if it has no positive
 // triggers (negative keywords only exclude auctions), and in addition to them if auto is set.
-func withDefaults(triggers []market.Trigger, target string, auto bool) []market.Trigger {
-	isPositive := func(t market.Trigger) bool { return !t.Kind.IsNegative() }
+func withDefaults(triggers []model.Trigger, target string, auto bool) []model.Trigger {
+	isPositive := func(t model.Trigger) bool { return !t.Kind.IsNegative() }
 	if slices.ContainsFunc(triggers, isPositive) && !auto {
 		return triggers
 	}
 	for _, t := range campaigns.ListingTriggers(target) {
-		same := func(x market.Trigger) bool { return x.Kind == t.Kind && x.Value == t.Value }
+		same := func(x model.Trigger) bool { return x.Kind == t.Kind && x.Value == t.Value }
 		if !slices.ContainsFunc(triggers, same) {
 			triggers = append(triggers, t)
 		}
@@ -112,15 +112,15 @@ func withDefaults(triggers []market.Trigger, target string, auto bool) []market.
 	return triggers
 }
 
-func triggersOf(all []market.Trigger) []Trigger {
+func triggersOf(all []model.Trigger) []Trigger {
 	triggers := make([]Trigger, len(all))
 	for i, t := range all {
 		switch t.Kind {
-		case market.TriggerProduct:
+		case model.TriggerProduct:
 			triggers[i] = Trigger{"product", TriggerValue{ProductID: t.Value}}
-		case market.TriggerCategory:
+		case model.TriggerCategory:
 			triggers[i] = Trigger{"category", TriggerValue{CategoryID: t.Value}}
-		case market.TriggerCategories:
+		case model.TriggerCategories:
 			triggers[i] = Trigger{"categories", TriggerValue{FromProduct: t.Value}}
 		default:
 			triggers[i] = Trigger{"keyword", TriggerValue{Words: t.Words, MatchType: matchTypeOf(t.Kind)}}
@@ -129,7 +129,7 @@ func triggersOf(all []market.Trigger) []Trigger {
 	return triggers
 }
 
-func matchTypeOf(kind market.TriggerKind) string {
+func matchTypeOf(kind model.TriggerKind) string {
 	for _, k := range matchTypes {
 		if k.kind == kind {
 			return k.matchType

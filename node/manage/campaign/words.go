@@ -2,7 +2,7 @@ package campaign
 
 import (
 	"github.com/gavel-ads/gavel/node/campaigns"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // The words of the interface for the engine's numbers that only this entry point has, each list in the order of its constants.
@@ -12,6 +12,6 @@ var (
 	deviceWords = []string{"", "desktop", "mobile"}
 )
 
-func statusOf(word string) market.Status {
-	return campaigns.Number[market.Status](campaigns.Statuses, word)
+func statusOf(word string) model.Status {
+	return campaigns.Number[model.Status](campaigns.Statuses, word)
 }

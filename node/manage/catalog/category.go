@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // CategoryBody is a category as the marketplace sends it.
@@ -46,7 +46,7 @@ type (
 )
 
 func (s service) putCategories(ctx context.Context, in *categoriesInput) (*resource.Done, error) {
-	all := make([]market.Category, len(in.Body.Categories))
+	all := make([]model.Category, len(in.Body.Categories))
 	var found []resource.Violation
 	for i := range in.Body.Categories {
 		b := &in.Body.Categories[i]
@@ -54,15 +54,15 @@ func (s service) putCategories(ctx context.Context, in *categoriesInput) (*resou
 			found = append(found, metadataTooLong("categories", i))
 			continue
 		}
-		all[i] = market.Category{ID: b.ID, ParentID: b.ParentID, Name: b.Name, Document: mustMarshal(b)}
+		all[i] = model.Category{ID: b.ID, ParentID: b.ParentID, Name: b.Name, Document: mustMarshal(b)}
 	}
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
 	st, now := resource.Tenant(ctx), s.now().UnixMilli()
-	created, err := createdTimes(each(all, func(c market.Category) string { return c.ID }),
-		func(p store.Page, ids []string) ([]market.Category, bool, error) { return st.Categories(ctx, p, ids) },
-		func(c *market.Category) (string, int64) { return c.ID, c.CreatedMillis })
+	created, err := createdTimes(each(all, func(c model.Category) string { return c.ID }),
+		func(p store.Page, ids []string) ([]model.Category, bool, error) { return st.Categories(ctx, p, ids) },
+		func(c *model.Category) (string, int64) { return c.ID, c.CreatedMillis })
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s service) putCategories(ctx context.Context, in *categoriesInput) (*resou
 	return done(err)
 }
 
-func categoryAnswer(c market.Category) Category {
+func categoryAnswer(c model.Category) Category {
 	b := CategoryBody{ID: c.ID, Name: c.Name, ParentID: c.ParentID}
 	if len(c.Document) > 0 {
 		if err := json.Unmarshal(c.Document, &b); err != nil {
@@ -101,8 +101,8 @@ func getCategory(ctx context.Context, in *itemInput) (*categoryOutput, error) {
 func listCategories(ctx context.Context, in *PageInput) (*categoryListOutput, error) {
 	s := resource.Tenant(ctx)
 	all, end, err := page(ctx, in, "listCategories", "",
-		func(c market.Category) string { return c.ID },
-		func(p store.Page) ([]market.Category, bool, error) { return s.Categories(ctx, p, in.IDs) })
+		func(c model.Category) string { return c.ID },
+		func(p store.Page) ([]model.Category, bool, error) { return s.Categories(ctx, p, in.IDs) })
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

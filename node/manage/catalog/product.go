@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // ProductsBody is the body of an upsert.
@@ -39,7 +39,7 @@ type (
 )
 
 func (s service) putProducts(ctx context.Context, in *productsInput) (*resource.Done, error) {
-	all := make([]market.Product, len(in.Body.Products))
+	all := make([]model.Product, len(in.Body.Products))
 	var found []resource.Violation
 	for i := range in.Body.Products {
 		b := &in.Body.Products[i]
@@ -64,11 +64,11 @@ func tooMany(attributes, promotions []string, i int) []resource.Violation {
 }
 
 // store writes products with their times.
-func (s service) store(ctx context.Context, all []market.Product) (*resource.Done, error) {
+func (s service) store(ctx context.Context, all []model.Product) (*resource.Done, error) {
 	st, now := resource.Tenant(ctx), s.now().UnixMilli()
-	created, err := createdTimes(each(all, func(p market.Product) string { return p.ID }),
-		func(p store.Page, ids []string) ([]market.Product, bool, error) { return st.Products(ctx, p, ids, "") },
-		func(p *market.Product) (string, int64) { return p.ID, p.CreatedMillis })
+	created, err := createdTimes(each(all, func(p model.Product) string { return p.ID }),
+		func(p store.Page, ids []string) ([]model.Product, bool, error) { return st.Products(ctx, p, ids, "") },
+		func(p *model.Product) (string, int64) { return p.ID, p.CreatedMillis })
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +140,8 @@ func listProducts(ctx context.Context, in *productListInput) (*productListOutput
 		}
 	}
 	all, end, err := page(ctx, &in.PageInput, "listProducts", in.VendorID,
-		func(p market.Product) string { return p.ID },
-		func(p store.Page) ([]market.Product, bool, error) { return s.Products(ctx, p, in.IDs, in.VendorID) })
+		func(p model.Product) string { return p.ID },
+		func(p store.Page) ([]model.Product, bool, error) { return s.Products(ctx, p, in.IDs, in.VendorID) })
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/document"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -122,7 +122,7 @@ func write[T any](c *command.ProductPatch, name string, value *T) {
 }
 
 // product converts the body to the stored product: the body as a document, and the members that auctions read.
-func (b *ProductBody) product() market.Product {
+func (b *ProductBody) product() model.Product {
 	if b.Active == nil {
 		b.Active = new(true)
 	}
@@ -133,12 +133,12 @@ func (b *ProductBody) product() market.Product {
 		// Answers contain the price that auctions use: rounded to micros, without an exponent.
 		b.Price = &resource.Decimal{Text: string(money.AppendDecimal(nil, price))}
 	}
-	p := market.Product{
+	p := model.Product{
 		ID: b.ID, Name: b.Name, Vendors: b.Vendors, Categories: b.Categories,
-		Price: price, Active: *b.Active, Quality: market.QualityOne, Document: mustMarshal(b),
+		Price: price, Active: *b.Active, Quality: model.QualityOne, Document: mustMarshal(b),
 	}
 	if b.QualityScore != nil {
-		const qualityBits = 30 // market.QualityOne is 1 << 30.
+		const qualityBits = 30 // model.QualityOne is 1 << 30.
 		quality, err := money.ParseFraction(b.QualityScore.Text, qualityBits)
 		p.Quality = must(quality, err)
 	}
@@ -160,7 +160,7 @@ func must[T any](v T, err error) T {
 func mustMarshal(v any) []byte { return must(json.Marshal(v)) }
 
 // bodyOf reads the document. A product that was not created through this API, such as those of the demo, has none.
-func bodyOf(p *market.Product) ProductBody {
+func bodyOf(p *model.Product) ProductBody {
 	b := ProductBody{ID: p.ID, Name: p.Name, Vendors: p.Vendors, Categories: p.Categories, Active: new(p.Active)}
 	if len(p.Document) == 0 || p.Price != 0 { // A patch of other members may have created a document without a price.
 		b.Price = &resource.Decimal{Text: string(money.AppendDecimal(nil, p.Price))}
@@ -182,6 +182,6 @@ func bodyOf(p *market.Product) ProductBody {
 	return b
 }
 
-func answerOf(p market.Product) Product {
+func answerOf(p model.Product) Product {
 	return Product{bodyOf(&p), resource.Time(p.CreatedMillis), resource.Time(p.UpdatedMillis)}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // VendorBody is a vendor as the marketplace sends it.
@@ -46,24 +46,24 @@ type (
 func (s service) putVendors(ctx context.Context, in *vendorsInput) (*resource.Done, error) {
 	st, now := resource.Tenant(ctx), s.now().UnixMilli()
 	created, err := createdTimes(each(in.Body.Vendors, func(b VendorBody) string { return b.ID }),
-		func(p store.Page, ids []string) ([]market.Vendor, bool, error) { return st.Vendors(ctx, p, ids) },
-		func(v *market.Vendor) (string, int64) { return v.ID, v.CreatedMillis })
+		func(p store.Page, ids []string) ([]model.Vendor, bool, error) { return st.Vendors(ctx, p, ids) },
+		func(v *model.Vendor) (string, int64) { return v.ID, v.CreatedMillis })
 	if err != nil {
 		return nil, err
 	}
-	all := make([]market.Vendor, len(in.Body.Vendors))
+	all := make([]model.Vendor, len(in.Body.Vendors))
 	for i := range in.Body.Vendors {
 		b := &in.Body.Vendors[i]
 		if b.VendorRole == "" {
 			b.VendorRole = "admin"
 		}
-		all[i] = market.Vendor{ID: b.ID, Name: b.Name, Document: mustMarshal(b)}
+		all[i] = model.Vendor{ID: b.ID, Name: b.Name, Document: mustMarshal(b)}
 		all[i].CreatedMillis, all[i].UpdatedMillis = timestamps(created, b.ID, now)
 	}
 	return done(st.PutVendors(ctx, all))
 }
 
-func vendorAnswer(v market.Vendor) Vendor {
+func vendorAnswer(v model.Vendor) Vendor {
 	b := VendorBody{ID: v.ID, Name: v.Name, VendorRole: "admin"}
 	if len(v.Document) > 0 {
 		if err := json.Unmarshal(v.Document, &b); err != nil {
@@ -84,8 +84,8 @@ func getVendor(ctx context.Context, in *itemInput) (*vendorOutput, error) {
 func listVendors(ctx context.Context, in *PageInput) (*vendorListOutput, error) {
 	s := resource.Tenant(ctx)
 	all, end, err := page(ctx, in, "listVendors", "",
-		func(v market.Vendor) string { return v.ID },
-		func(p store.Page) ([]market.Vendor, bool, error) { return s.Vendors(ctx, p, in.IDs) })
+		func(v model.Vendor) string { return v.ID },
+		func(p store.Page) ([]model.Vendor, bool, error) { return s.Vendors(ctx, p, in.IDs) })
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

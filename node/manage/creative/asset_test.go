@@ -23,7 +23,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const base = "/public/v1/assets/asset"
@@ -469,15 +469,15 @@ func TestShownByBid(t *testing.T) {
 	w := managetest.New(t)
 	a := create(t, w, "text/vtt")
 	tenant := w.Store.Tenant(managetest.Main)
-	c := market.Campaign{VendorID: "v1", Name: "C", Format: market.Banner, Charge: market.CPM, Active: true, Status: market.Approved}
-	bids := []market.Bid{{Target: "p", Amount: 1_000_000, Active: true, Creative: &market.Creative{Place: "top", Assets: []market.BannerAsset{{AssetID: a.ID}}}}}
+	c := model.Campaign{VendorID: "v1", Name: "C", Format: model.Banner, Charge: model.CPM, Active: true, Status: model.Approved}
+	bids := []model.Bid{{Target: "p", Amount: 1_000_000, Active: true, Creative: &model.Creative{Place: "top", Assets: []model.BannerAsset{{AssetID: a.ID}}}}}
 	if err := tenant.CreateCampaign(t.Context(), &c, bids); err != nil {
 		t.Fatal(err)
 	}
 	if _, code := callAsset(t, w, "DELETE", base+"/"+a.ID, ""); code != 409 {
 		t.Errorf("shown by a bid: %d", code)
 	}
-	if err := tenant.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Status: new(market.Terminated)}); err != nil {
+	if err := tenant.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Status: new(model.Terminated)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, code := callAsset(t, w, "DELETE", base+"/"+a.ID, ""); code != 204 {

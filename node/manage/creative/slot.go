@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const (
@@ -126,6 +126,6 @@ func answers(st store.Tenant, all []store.Slot) []Slot {
 }
 
 // pageID is the id of a page. It follows from the URL, so all slots of a page have the same.
-func pageID(m *market.Marketplace, p *store.SlotPage) ids.UUID {
+func pageID(m *model.Marketplace, p *store.SlotPage) ids.UUID {
 	return ids.Derive(sha256.Sum256([]byte("slot page\n"+m.ID.String()+"\n"+p.URL)), 0, 0)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // SlotSize is a width and a height in pixels.
@@ -104,7 +104,7 @@ func notWeb(at []any) resource.Violation {
 	return resource.At("url_parsing", "must be an absolute http or https URL", at...)
 }
 
-func slotAnswer(m *market.Marketplace, s *store.Slot) Slot {
+func slotAnswer(m *model.Marketplace, s *store.Slot) Slot {
 	a := Slot{
 		ID: s.ID.String(), ExternalID: s.ExternalID, Position: s.Position, MarketplaceID: m.ID.String(),
 		Dimensions: SlotDimensions{(*SlotSize)(s.Desktop), (*SlotSize)(s.Mobile)}, IsActive: !s.Inactive,

@@ -31,6 +31,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 // The marketplaces of every environment.
@@ -302,11 +303,11 @@ func (w *Environment) must(t testing.TB, g ids.Group, cmd []byte) {
 	}
 }
 
-func marketplace(ordinal uint16, currency string, exponent uint8, now int64) market.Marketplace {
-	return market.Marketplace{
+func marketplace(ordinal uint16, currency string, exponent uint8, now int64) model.Marketplace {
+	return model.Marketplace{
 		Ordinal: ordinal, ID: ids.UUID{6: 0x70, 8: 0x80, 15: byte(ordinal)}, Name: currency,
 		CurrencyCode: currency, CurrencyExponent: exponent, TimeZone: "UTC",
-		ExternalDemand: market.ExternalDemand{OwnValue: "gavel"}, CreatedMillis: now, UpdatedMillis: now,
+		ExternalDemand: model.ExternalDemand{OwnValue: "gavel"}, CreatedMillis: now, UpdatedMillis: now,
 	}
 }
 

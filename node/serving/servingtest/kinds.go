@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -21,56 +21,56 @@ const (
 
 // fillKinds adds banners, sponsored brands and travel to the market.
 func (n *Node) fillKinds() {
-	n.Market.PutMediaSlot(Marketplace, &market.MediaSlot{ID: Slot, Active: true})
-	n.Market.PutPlacement(Marketplace, &market.Placement{ID: "0199c0de-0000-7000-8000-00000000cafe", ExternalID: Placement, Active: true})
+	n.Market.PutMediaSlot(Marketplace, &model.MediaSlot{ID: Slot, Active: true})
+	n.Market.PutPlacement(Marketplace, &model.Placement{ID: "0199c0de-0000-7000-8000-00000000cafe", ExternalID: Placement, Active: true})
 	n.Market.PutSegment(Marketplace, Segment, []uint64{1})
 	ordinal := uint32(1 << 20)
 	for i := range kindCampaigns {
 		ordinal++
-		banner := n.campaignOf(ordinal, market.Banner, i%2 == 0)
-		n.ad(banner, i, market.TargetURL, fmt.Sprintf("https://shop.example/?c=%d&q=%q", i, "x"), &market.Creative{
-			Place: Slot, Assets: []market.BannerAsset{
+		banner := n.campaignOf(ordinal, model.Banner, i%2 == 0)
+		n.ad(banner, i, model.TargetURL, fmt.Sprintf("https://shop.example/?c=%d&q=%q", i, "x"), &model.Creative{
+			Place: Slot, Assets: []model.BannerAsset{
 				{URL: fmt.Sprintf("https://cdn.example/%d.png", i)},
 				{URL: "https://cdn.example/t.json", Content: []byte(`{"headline":"h"}`)},
 			},
 		})
 		ordinal++
-		brand := n.campaignOf(ordinal, market.SponsoredBrand, false)
-		n.ad(brand, i, market.TargetBrand, fmt.Sprintf("brand-%d", i), &market.Creative{
+		brand := n.campaignOf(ordinal, model.SponsoredBrand, false)
+		n.ad(brand, i, model.TargetBrand, fmt.Sprintf("brand-%d", i), &model.Creative{
 			Place: Placement, Title: "Spring", Content: []byte(`{"headline":"h"}`), Products: []string{"hotel-0", "hotel-1"},
 		})
 	}
 	for _, kind := range []string{"hotel", "flight"} {
 		ordinal++
-		c := n.campaignOf(ordinal, market.Listing, false)
+		c := n.campaignOf(ordinal, model.Listing, false)
 		for i := range kindProducts {
 			id := fmt.Sprintf("%s-%d", kind, i)
-			n.Market.PutProduct(Marketplace, &market.Product{
-				ID: id, Active: true, Quality: market.QualityOne, Attributes: []string{"site:" + Site, "travelType:" + kind + "s"},
+			n.Market.PutProduct(Marketplace, &model.Product{
+				ID: id, Active: true, Quality: model.QualityOne, Attributes: []string{"site:" + Site, "travelType:" + kind + "s"},
 			})
-			n.ad(c, i, market.TargetProduct, id, nil)
+			n.ad(c, i, model.TargetProduct, id, nil)
 		}
 	}
 }
 
 // campaignOf adds a campaign of a format; with terms it has a daily cap on impressions, a schedule and a segment.
-func (n *Node) campaignOf(ordinal uint32, format market.AdFormat, terms bool) *market.Campaign {
+func (n *Node) campaignOf(ordinal uint32, format model.AdFormat, terms bool) *model.Campaign {
 	c := n.campaignValue(ordinal)
 	c.Format = format
 	if terms {
-		c.Caps = []market.Cap{{Type: 1, Limit: 3}}
-		c.Schedule = make([]uint16, market.ScheduleHours)
+		c.Caps = []model.Cap{{Type: 1, Limit: 3}}
+		c.Schedule = make([]uint16, model.ScheduleHours)
 		for i := range c.Schedule {
-			c.Schedule[i] = market.ScheduleOne
+			c.Schedule[i] = model.ScheduleOne
 		}
-		c.Segments.Multipliers = []market.SegmentMultiplier{{Segment: Segment, Multiplier: 2 * market.MultiplierOne}}
+		c.Segments.Multipliers = []model.SegmentMultiplier{{Segment: Segment, Multiplier: 2 * model.MultiplierOne}}
 	}
 	n.put(c)
 	return c
 }
 
-func (n *Node) ad(c *market.Campaign, i int, kind market.TargetType, target string, creative *market.Creative) {
-	n.Market.PutBid(c, &market.Bid{
+func (n *Node) ad(c *model.Campaign, i int, kind model.TargetType, target string, creative *model.Creative) {
+	n.Market.PutBid(c, &model.Bid{
 		ID: ids.Mint(NowMillis, [10]byte{9}, 0), Ordinal: c.Ordinal<<8 + uint32(i) + 1, Target: target, TargetType: kind, Active: true, // A count.
 		Amount: money.Micros(10_000 * (1 + i)), Creative: creative,
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -117,20 +118,20 @@ func (n *Node) addKeys() {
 }
 
 func (n *Node) fillMarket(s Spec) {
-	demand := market.ExternalDemand{OwnValue: "gavel"}
-	n.Market.PutMarketplace(&market.Marketplace{Ordinal: Marketplace, CurrencyCode: "EUR", CurrencyExponent: 2, ExternalDemand: demand})
-	n.Market.PutMarketplace(&market.Marketplace{Ordinal: Suspended, CurrencyCode: "EUR", CurrencyExponent: 2, Suspended: true, ExternalDemand: demand})
-	var campaign *market.Campaign
+	demand := model.ExternalDemand{OwnValue: "gavel"}
+	n.Market.PutMarketplace(&model.Marketplace{Ordinal: Marketplace, CurrencyCode: "EUR", CurrencyExponent: 2, ExternalDemand: demand})
+	n.Market.PutMarketplace(&model.Marketplace{Ordinal: Suspended, CurrencyCode: "EUR", CurrencyExponent: 2, Suspended: true, ExternalDemand: demand})
+	var campaign *model.Campaign
 	for i := range s.Bids {
 		if i%s.BidsPerCampaign == 0 {
 			campaign = n.campaign(uint32(i/s.BidsPerCampaign) + 1) // A count.
 		}
 		id := ProductID(i)
-		n.Market.PutProduct(Marketplace, &market.Product{ID: id, Active: true, Quality: market.QualityOne, Price: CatalogPrice})
-		n.Market.PutBid(campaign, &market.Bid{
+		n.Market.PutProduct(Marketplace, &model.Product{ID: id, Active: true, Quality: model.QualityOne, Price: CatalogPrice})
+		n.Market.PutBid(campaign, &model.Bid{
 			ID: ids.Mint(NowMillis, [10]byte{1}, 0), Ordinal: uint32(i) + 1, Target: id, Active: true, // A count.
 			Amount:   Amount(i),
-			Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: id}, {Kind: market.TriggerCategories, Value: id}},
+			Triggers: []model.Trigger{{Kind: model.TriggerProduct, Value: id}, {Kind: model.TriggerCategories, Value: id}},
 		})
 	}
 	if s.Kinds {
@@ -140,22 +141,22 @@ func (n *Node) fillMarket(s Spec) {
 }
 
 // campaign adds a campaign without a limit of budget and wallet.
-func (n *Node) campaign(ordinal uint32) *market.Campaign {
+func (n *Node) campaign(ordinal uint32) *model.Campaign {
 	c := n.campaignValue(ordinal)
 	n.put(c)
 	return c
 }
 
-func (n *Node) put(c *market.Campaign) {
+func (n *Node) put(c *model.Campaign) {
 	slot := n.Market.PutCampaign(c)
 	slot.BudgetLeft.Store(math.MaxInt64)
 	slot.WalletBalance.Store(math.MaxInt64)
 }
 
-func (n *Node) campaignValue(ordinal uint32) *market.Campaign {
-	return &market.Campaign{
+func (n *Node) campaignValue(ordinal uint32) *model.Campaign {
+	return &model.Campaign{
 		ID:      ids.Mint(NowMillis, [10]byte{2, 3, byte(ordinal >> 16), byte(ordinal >> 8), byte(ordinal)}, ids.Shard(ordinal)), // Any shard.
 		Ordinal: ordinal, Group: 1, Marketplace: Marketplace, VendorID: fmt.Sprintf("vendor-%d", ordinal),
-		Charge: market.CPC, Active: true, Status: market.Approved,
+		Charge: model.CPC, Active: true, Status: model.Approved,
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -30,7 +30,7 @@ type Shop struct {
 	*managetest.Environment
 	t         testing.TB
 	tenant    store.Tenant
-	campaigns []*market.Campaign
+	campaigns []*model.Campaign
 	ordinals  [][2]uint32 // Of each campaign and its first bid.
 	events    uint32
 	random    *rand.Rand
@@ -42,13 +42,13 @@ func NewShop(t testing.TB) *Shop {
 	w := &Shop{Environment: managetest.New(t), t: t, random: rand.New(rand.NewPCG(5, 6))} //nolint:gosec // Repeatable, no secret.
 	w.tenant = w.Store.Tenant(managetest.Main)
 	for i := range campaigns {
-		c := &market.Campaign{
-			VendorID: fmt.Sprint("v", i), Name: "c", Type: "manual", Charge: market.CPC, Active: true, Status: market.Approved, Budget: 40_000,
+		c := &model.Campaign{
+			VendorID: fmt.Sprint("v", i), Name: "c", Type: "manual", Charge: model.CPC, Active: true, Status: model.Approved, Budget: 40_000,
 		}
 		if i == campaigns-1 {
-			c.Charge, c.Period = market.CPA, market.Total
+			c.Charge, c.Period = model.CPA, model.Total
 		}
-		bids := []market.Bid{{Target: fmt.Sprint("p", i), Amount: 1_000, Active: true}}
+		bids := []model.Bid{{Target: fmt.Sprint("p", i), Amount: 1_000, Active: true}}
 		if err := w.tenant.CreateCampaign(t.Context(), c, bids); err != nil {
 			t.Fatal(err)
 		}
@@ -110,8 +110,8 @@ func (w *Shop) Touch(kind event.Kind, of int, price money.Micros) {
 	w.t.Helper()
 	r := w.record(kind)
 	r.Campaign, r.Bid, r.Price, r.Charge = w.ordinals[of][0], w.ordinals[of][1], price, w.campaigns[of].Charge
-	if kind == event.Impression && r.Charge == market.CPC {
-		r.Charge = market.CPM
+	if kind == event.Impression && r.Charge == model.CPC {
+		r.Charge = model.CPM
 	}
 	binary.LittleEndian.PutUint32(r.ChargeKey[1:], w.events)
 	w.commit(r, w.campaigns[of].Group)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gavel-ads/gavel/shard/attribution"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
 const dayMillis = 24 * 3600 * 1000
@@ -42,7 +42,7 @@ func naivePath(r *attribution.Rules, touches []attribution.Touch, millis int64, 
 		}
 	}
 	if r.ListingsFirst {
-		only(func(t attribution.Touch) bool { return t.Format == market.Listing })
+		only(func(t attribution.Touch) bool { return t.Format == model.Listing })
 	}
 	if !r.LastTouch {
 		only(func(t attribution.Touch) bool { return t.Kind == event.Click })
@@ -60,7 +60,7 @@ func naivePath(r *attribution.Rules, touches []attribution.Touch, millis int64, 
 	return path
 }
 
-var formatRank = [market.AdFormats]int{market.Listing: 2, market.SponsoredBrand: 1, market.Banner: 0}
+var formatRank = [model.AdFormats]int{model.Listing: 2, model.SponsoredBrand: 1, model.Banner: 0}
 
 // naiveShares is a second implementation of the models: the exact share of each touch of a path.
 func naiveShares(m Model, n int) []*big.Rat {
@@ -94,7 +94,7 @@ func naiveShares(m Model, n int) []*big.Rat {
 }
 
 // naiveRules are the rules of a model.
-func naiveRules(m Model, name market.Attribution, other attribution.Window) attribution.Rules {
+func naiveRules(m Model, name model.Attribution, other attribution.Window) attribution.Rules {
 	r := attribution.RulesOf(name)
 	for f := range r.Windows {
 		switch m {
@@ -119,7 +119,7 @@ func TestRandomJourneys(t *testing.T) {
 	t.Attr("seed", strconv.FormatUint(seed, 10))
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for range journeys {
-		name := market.Attribution(rng.IntN(market.Attributions))
+		name := model.Attribution(rng.IntN(model.Attributions))
 		other := attribution.Window{Click: uint8(rng.IntN(3) * 15), View: uint8(rng.IntN(3) * 14)}
 		millis := int64(100 * dayMillis)
 		touches := randomTouches(rng, millis)
@@ -163,7 +163,7 @@ func randomTouches(rng *rand.Rand, millis int64) []attribution.Touch {
 		edge := []int64{0, 1, 7, 14, 15, 28, 30, 31}[rng.IntN(8)] * dayMillis
 		touches[i] = attribution.Touch{
 			Kind:    []event.Kind{event.Impression, event.Click}[rng.IntN(2)],
-			Format:  market.AdFormat(rng.IntN(market.AdFormats)),
+			Format:  model.AdFormat(rng.IntN(model.AdFormats)),
 			Millis:  millis - edge + int64(rng.IntN(3)) - 1,
 			Product: []string{"", "p1", "p2"}[rng.IntN(3)], Vendor: []string{"v1", "v2"}[rng.IntN(2)],
 			Key: [8]byte{byte(rng.IntN(3)), byte(i)},
@@ -185,7 +185,7 @@ func TestTheStandardModelIsTheLastOfThePath(t *testing.T) {
 	for range 20_000 {
 		millis := int64(100 * dayMillis)
 		touches, items := randomTouches(rng, millis), []attribution.Item{randomItem(rng)}
-		j := NewJourneys(attribution.RulesOf(market.Attribution(rng.IntN(market.Attributions))), attribution.Window{})
+		j := NewJourneys(attribution.RulesOf(model.Attribution(rng.IntN(model.Attributions))), attribution.Window{})
 		parts := j.Divide(touches, millis, items)
 		standard, linear := parts[Standard][0], parts[Linear][0]
 		switch {
@@ -230,13 +230,13 @@ func TestModels(t *testing.T) {
 	const now = 50 * dayMillis
 	click := func(daysAgo int64, key byte) attribution.Touch {
 		return attribution.Touch{
-			Kind: event.Click, Format: market.Listing, Millis: now - daysAgo*dayMillis, Product: "shoe", Vendor: "acme", Key: [8]byte{key},
+			Kind: event.Click, Format: model.Listing, Millis: now - daysAgo*dayMillis, Product: "shoe", Vendor: "acme", Key: [8]byte{key},
 		}
 	}
 	seen := click(2, 9)
 	seen.Kind = event.Impression
 	touches := []attribution.Touch{click(10, 1), click(6, 2), click(5, 3), click(4, 4), seen, click(3, 5)}
-	j := NewJourneys(attribution.RulesOf(market.AttributionStandard), attribution.Window{Click: 4})
+	j := NewJourneys(attribution.RulesOf(model.AttributionStandard), attribution.Window{Click: 4})
 	parts := j.Divide(touches, now, []attribution.Item{{Product: "shoe", Vendor: "acme"}})
 	for m, want := range [Models][]Part{
 		Standard:     {{5, 1}}, // The click of 10 days ago is out of the window of 7 days; an impression does not beat a click.

@@ -35,6 +35,7 @@ const sessionOf = (answer: Answered): Session => ({
 // SignedOut is what the service answers without a session.
 export interface SignedOut {
   needsAdmin: boolean;
+  leaving?: boolean; // The session is being ended.
   provider?: string; // Name of the identity provider through which people may sign in.
 }
 
@@ -60,9 +61,9 @@ export function useSession() {
 // enter shows the console to a user who has just signed in.
 export const enter = (client: QueryClient, answer: Answered) => client.setQueryData(sessionKey, sessionOf(answer));
 
-// leave shows the sign-in page, which forgets what the user has read.
-export const leave = (client: QueryClient) =>
-  client.setQueryData(sessionKey, { needsAdmin: false } satisfies SignedOut);
+// leave shows the sign-in page, which forgets what the user has read; while leaving, it shows nothing but that it waits.
+export const leave = (client: QueryClient, leaving?: "leaving") =>
+  client.setQueryData(sessionKey, { needsAdmin: false, leaving: leaving !== undefined } satisfies SignedOut);
 
 // forget removes everything that a user has read from the cache. No page may be shown meanwhile, or it would read
 // again.

@@ -49,7 +49,7 @@ function WithSession() {
       </Center>
     );
   }
-  if (!session.data) return <Waiting />;
+  if (!session.data || (!isSession(session.data) && session.data.leaving)) return <Waiting />;
   if (!isSession(session.data)) return <SignIn {...session.data} />;
   return (
     <Shell session={session.data}>

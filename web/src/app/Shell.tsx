@@ -199,6 +199,7 @@ function UserMenu({ session, role }: { session: Session; role: Role | undefined 
   const client = useQueryClient();
   const [password, { open, close }] = useDisclosure();
   const signOut = async () => {
+    leave(client, "leaving"); // Pages are closed first, so that none of them asks without a session.
     await request("DELETE", "/session").catch(() => undefined); // Without an answer the page still forgets the user.
     leave(client);
   };
