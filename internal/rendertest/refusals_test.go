@@ -2,6 +2,7 @@ package rendertest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,10 +41,10 @@ func TestRefusals(t *testing.T) {
 // inConfig renders the chart with one setting in the value config.
 func inConfig(t *testing.T, key string) error {
 	t.Helper()
-	section, name, nested := strings.Cut(key, ".")
-	settings := map[string]any{section: "x"}
-	if nested {
-		settings = map[string]any{section: map[string]any{name: "x"}}
+	var settings any = "x"
+	path := strings.Split(key, ".")
+	for _, name := range slices.Backward(path) {
+		settings = map[string]any{name: settings}
 	}
 	_, err := render(map[string]any{"tls": map[string]any{"plainHTTP": true}, "config": settings})
 	return err

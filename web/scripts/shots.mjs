@@ -18,7 +18,10 @@ try {
   console.log(`the demo's shoppers browse for ${seconds} s`);
   await sleep(seconds * 1_000);
   for (const view of views.filter(({ name }) => wanted.includes(name))) {
-    await showEach(browser, demo, view, ({ page }, row) => screenshot(page, `shot-${view.name}-${nameOf(row)}`));
+    await showEach(browser, demo, view, async ({ page }, row) => {
+      await firstRates(page);
+      await screenshot(page, `shot-${view.name}-${nameOf(row)}`);
+    });
     await showEntrances(browser, demo, view, ({ page }, { path }) =>
       screenshot(page, `shot-${view.name}-without-session${path.replaceAll(/[^a-z0-9]+/gi, "-")}`),
     );
@@ -31,6 +34,11 @@ try {
 } finally {
   await browser.close();
   await demo.remove();
+}
+
+// firstRates waits until a page with live rates has some. Other pages have none to wait for.
+async function firstRates(page) {
+  await page.waitForFunction(() => !document.body.innerText.includes("waiting for the first seconds"));
 }
 
 // showInspector takes a picture of an explained auction.

@@ -97,6 +97,9 @@ blob.secret_key: secretEnv
 smtp.password: secretEnv
 oidc.client_secret: secretEnv
 offsite.connector_secret: secretEnv
+sinks.kafka.password: secretEnv
+sinks.nats.password: secretEnv
+sinks.nats.token: secretEnv
 {{- end -}}
 
 {{/* Fails for a setting of .Values.config that belongs elsewhere. */}}
@@ -106,8 +109,8 @@ offsite.connector_secret: secretEnv
 {{- range $key, $by := $elsewhere -}}
 {{- $path := splitList "." $key -}}
 {{- $section := $config -}}
-{{- if eq (len $path) 2 -}}
-{{- $section = get $config (first $path) | default dict -}}
+{{- range initial $path -}}
+{{- $section = get $section . | default dict -}}
 {{- end -}}
 {{- if hasKey $section (last $path) -}}
 {{- fail (printf "config.%s is not set there but by %s" $key $by) -}}
