@@ -1,8 +1,10 @@
 package market
 
-import "slices"
+import (
+	"slices"
 
-import "github.com/gavel-ads/gavel/shard/model"
+	"github.com/gavel-ads/gavel/shard/model"
+)
 
 // Category membership. A depth-first walk over the category forest numbers the categories so that every subtree has
 // consecutive positions. So "in that category or a descendant of it" is two comparisons, and the products of a category

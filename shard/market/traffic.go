@@ -1,8 +1,10 @@
 package market
 
-import "sync/atomic"
+import (
+	"sync/atomic"
 
-import "github.com/gavel-ads/gavel/shard/model"
+	"github.com/gavel-ads/gavel/shard/model"
+)
 
 // TrafficStripes is the number of copies of the counters of auctions. BOUND: workers beyond it share a copy, which
 // costs contended adds; more copies cost memory for every marketplace.
