@@ -36,9 +36,9 @@ try {
   await demo.remove();
 }
 
-// firstRates waits until a page with live rates has some. Other pages have none to wait for.
+// firstRates waits until a page of live traffic has some. Other pages have nothing to wait for.
 async function firstRates(page) {
-  await page.waitForFunction(() => !document.body.innerText.includes("waiting for the first seconds"));
+  await page.waitForFunction(() => !/waiting for the (first seconds|next)/i.test(document.body.innerText));
 }
 
 // showInspector takes a picture of an explained auction.
@@ -50,6 +50,7 @@ async function showInspector(view) {
   await settled(page);
   await page.getByRole("button", { name: "Run and explain" }).click();
   await page.getByRole("button", { name: "Numbers" }).first().click();
+  await page.evaluate(() => window.scrollTo(0, 0)); // Otherwise the header is in the middle of the whole page.
   await screenshot(page, `shot-${view.name}-inspector`);
   await window.close();
 }

@@ -131,6 +131,9 @@ export function Shell({ session, children }: { session: Session; children: (role
   );
 }
 
+// intoView scrolls the link of the page into the list of pages, which is longer than a low window.
+const intoView = (link: HTMLElement | null) => link?.scrollIntoView({ block: "nearest" });
+
 function Navigation({ marketplace, pathname }: { marketplace: SessionMarketplace; pathname: string }) {
   const { role, vendorId } = marketplace;
   const shown = pages.filter((page) => page.label && permitted(page, role));
@@ -143,7 +146,7 @@ function Navigation({ marketplace, pathname }: { marketplace: SessionMarketplace
         const links = shown.filter((page) => page.group === group);
         return (
           links.length > 0 && (
-            <Box key={group} mb="sm">
+            <Box key={group} mb={6}>
               {group && (
                 <Text size="xs" c="dimmed" fw={600} px="sm" mb={2}>
                   {group}
@@ -156,7 +159,8 @@ function Navigation({ marketplace, pathname }: { marketplace: SessionMarketplace
                   to={page.path}
                   label={page.label}
                   active={active(page.path)}
-                  py={6}
+                  py={2}
+                  ref={active(page.path) ? intoView : undefined}
                   aria-current={active(page.path) ? "page" : undefined}
                   variant="light"
                   style={{ borderRadius: 6 }}
@@ -171,7 +175,7 @@ function Navigation({ marketplace, pathname }: { marketplace: SessionMarketplace
           component={Link}
           to={wallets}
           label="Wallets"
-          py={6}
+          py={2}
           active={active(wallets)}
           style={{ borderRadius: 6 }}
         />

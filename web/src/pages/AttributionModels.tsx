@@ -103,22 +103,24 @@ function StartJob({ started, busy }: { started: (id: string) => void; busy: bool
           onChange={(event) => setTo(event.currentTarget.value)}
         />
         <NumberInput
-          label="Other windows: days after a click"
+          label="Days after a click"
+          description="The other windows"
           value={clickDays}
           onChange={setClickDays}
           min={0}
           max={88}
           required
-          w={240}
+          w={200}
         />
         <NumberInput
           label="Days after an impression"
+          description="The other windows"
           value={viewDays}
           onChange={setViewDays}
           min={0}
           max={88}
           required
-          w={200}
+          w={230}
         />
         <Button type="submit" loading={start.isPending} disabled={busy}>
           Compute

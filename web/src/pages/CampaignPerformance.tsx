@@ -8,7 +8,7 @@ import { useCurrent } from "../api/session";
 import { DataTable, useCursor } from "../ui/DataTable";
 import { Figures } from "../ui/Figures";
 import { LazyChart } from "../ui/LazyChart";
-import { formatCount, formatMoney, formatShare } from "../ui/money";
+import { counted, formatCount, formatMoney, formatShare } from "../ui/money";
 import { reasonOf } from "../ui/reasons";
 import { Empty, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
@@ -62,7 +62,7 @@ function Totals({ of: report }: { of: Schemas["report.Report"] }) {
           {
             label: "Sales",
             value: formatMoney(report.purchases.amount, marketplace),
-            note: `${formatCount(report.purchases.count)} purchases credited to its ads`,
+            note: `${counted(report.purchases.count, "purchase")} credited to its ads`,
           },
           ...(report.attributed.roas === null
             ? []

@@ -91,10 +91,10 @@ function Form({ stored }: { stored: Stored }) {
               allowDeselect={false}
               onChange={(rules) => setNext({ ...next, attribution: rules as "standard" })}
               data={[
-                { value: "standard", label: "standard: 7, 14 or 30 days by format, with halo" },
-                { value: "reference", label: "reference: the same days, mostly after clicks" },
+                { value: "standard", label: "standard: 7 to 30 days by format, halo" },
+                { value: "reference", label: "reference: the same, mostly after clicks" },
                 { value: "long-click", label: "long-click: 14 days after a click" },
-                { value: "amazon", label: "amazon: the last touch of 14 days, with halo" },
+                { value: "amazon", label: "amazon: the last touch of 14 days, halo" },
               ]}
             />
             <NumberInput

@@ -266,7 +266,7 @@ function Create({ close }: { close: () => void }) {
         data={(templates.data?.jsonTemplates ?? []).map((one) => ({ value: one.id, label: one.name }))}
       />
       <NumberInput
-        label="At most so many products"
+        label="Most products"
         min={0}
         max={50}
         value={most}

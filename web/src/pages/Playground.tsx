@@ -9,6 +9,7 @@ import {
   SimpleGrid,
   Stack,
   TextInput,
+  useMatches,
 } from "@mantine/core";
 import { useState } from "react";
 import { call } from "../api/client";
@@ -53,6 +54,7 @@ export default function Playground() {
       <Group>
         <SegmentedControl
           aria-label="Operation"
+          orientation={useMatches({ base: "vertical", xs: "horizontal" })}
           data={operations}
           value={operation}
           onChange={(value) => {

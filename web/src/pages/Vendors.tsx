@@ -93,7 +93,8 @@ function Balance({ vendor }: { vendor: string }) {
         not known
       </Text>
     );
-  return <>{balance.data ? formatMajor(balance.data.balance, marketplace) : "…"}</>;
+  // To the minor unit, so that the amounts of the column can be compared at a glance.
+  return <>{balance.data ? formatMajor(balance.data.balance, marketplace, 0) : "…"}</>;
 }
 
 function AddVendor({ opened, close }: { opened: boolean; close: () => void }) {

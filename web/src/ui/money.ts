@@ -34,8 +34,8 @@ export function formatMoney(minor: number | string, currency: Currency): string 
   return formatMajor(major(minor, currency.currencyExponent), currency);
 }
 
-// formatMajor formats an amount in major units, as events and prices carry it.
-export function formatMajor(amount: number | string, currency: Currency): string {
+// formatMajor formats an amount in major units, as events and prices carry it, with at most so many digits of a fraction.
+export function formatMajor(amount: number | string, currency: Currency, most = 4): string {
   const digits = currency.currencyExponent;
   const text = plain(amount) as Intl.StringNumericLiteral;
   try {
@@ -43,12 +43,15 @@ export function formatMajor(amount: number | string, currency: Currency): string
       style: "currency",
       currency: currency.currencyCode,
       minimumFractionDigits: digits,
-      maximumFractionDigits: Math.max(digits, 4),
+      maximumFractionDigits: Math.max(digits, most),
     }).format(text);
   } catch {
     return `${text} ${currency.currencyCode}`; // The code is not one that the browser formats.
   }
 }
+
+// counted writes a number of things in words, such as "1 purchase" or "2,500 purchases".
+export const counted = (count: number, thing: string) => `${formatCount(count)} ${thing}${count === 1 ? "" : "s"}`;
 
 // parseMoney reads an amount in major units as a person types it. It returns minor units, or undefined when the text is
 // not such an amount.
