@@ -50,8 +50,8 @@ export function LiveRates({ sample }: { sample?: (sample: LiveSample) => void })
       of={[
         figure("Auctions per second", (rates) => rates.auctionsPerSecond, rounded),
         figure("Slots filled", (rates) => rates.fillRate, (n) => formatShare(n), "no auction yet"),
-        figure("Half of the requests within", (rates) => rates.medianMillis, millis, "no request yet"),
-        figure("99 % of the requests within", (rates) => rates.p99Millis, millis, "no request yet"),
+        figure("Half of the requests within", (rates) => rates.medianMillis, millis, "needs ten seconds of requests"),
+        figure("99 % of the requests within", (rates) => rates.p99Millis, millis, "needs ten seconds of requests"),
         figure("Events per second", (rates) => rates.eventsPerSecond, rounded),
         figure("Spend per minute", perMinute, (n) => formatMoney(n, marketplace)),
       ]}
