@@ -15,7 +15,9 @@ func TestFullCountersStayFull(t *testing.T) {
 	r := returning(t)
 	bid := bidOf(t, r)
 	r.Do(setFeature(command.LevelFullCounters))
-	name := func(n byte) command.PurchaseName { return command.PurchaseName{OpenedMillis: benchNow, Key: [16]byte{n}} }
+	name := func(n byte) command.PurchaseName {
+		return command.PurchaseName{OpenedMillis: benchNow, Key: [16]byte{n}}
+	}
 	credit := func(n byte, pieces int64, price money.Micros, halo bool) {
 		r.Do(command.AppendApplyCredits(nil, benchNow, &command.ApplyCredits{Credits: []command.Credit{{
 			Purchase: name(n), Group: 1, Marketplace: 1, Campaign: 3, Bid: bid, Kind: event.Impression, Cell: 4, Product: "p1",
