@@ -112,3 +112,21 @@ func (b Queries) CreditsFrom(day uint32) (count uint64) {
 	}
 	return count
 }
+
+// CreditDay stands for the credited items of a UTC day, as they are now: Sum changes whenever one is added or some of its pieces
+// come back.
+type CreditDay struct {
+	Day uint32
+	Sum uint64
+}
+
+// CreditDays lists the UTC days of whose purchases the group keeps credited items, oldest first. It reads one record for each day.
+func (b Queries) CreditDays() (all []CreditDay) {
+	today := dayOf(b.Clock())
+	for day := today - min(today, CreditDays); day <= today; day++ {
+		if stored, found := b.R.Get(keyDay(nil, dayID{tableCredit, day})); found {
+			all = append(all, CreditDay{day, binary.LittleEndian.Uint64(stored[8:])}) // As flushDays writes it.
+		}
+	}
+	return all
+}

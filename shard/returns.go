@@ -96,7 +96,7 @@ func (m *Machine) takeBackItem(p *command.Purchase, product string, pieces int64
 		if n <= 0 || sold.ProductID != product {
 			continue
 		}
-		back := rollup.Return{Quantity: sold.Quantity, UnitPrice: sold.UnitPrice, Before: sold.Returned, After: sold.Returned + n}
+		back := rollup.Return{Quantity: sold.Quantity, UnitPrice: sold.UnitPrice, Before: sold.Returned, After: sold.Returned + n, KeepFull: m.keepsFull()}
 		sold.Returned += n
 		pieces -= n
 		counted := []byte(sold.ProductID)
@@ -191,7 +191,7 @@ func (m *Machine) applyReturns(x *command.ApplyReturns) command.Result {
 			continue
 		}
 		s, was := must(readCredit(stored)), m.hashOf(key, stored)
-		back := rollup.Return{Quantity: s.Quantity, UnitPrice: s.UnitPrice, Before: s.Returned, After: min(r.Quantity, s.Quantity)}
+		back := rollup.Return{Quantity: s.Quantity, UnitPrice: s.UnitPrice, Before: s.Returned, After: min(r.Quantity, s.Quantity), KeepFull: m.keepsFull()}
 		if back.After <= back.Before {
 			continue
 		}
@@ -203,6 +203,9 @@ func (m *Machine) applyReturns(x *command.ApplyReturns) command.Result {
 	}
 	return command.Result{}
 }
+
+// keepsFull is the Return.KeepFull of the group's feature level.
+func (m *Machine) keepsFull() bool { return m.state.level >= command.LevelFullCounters }
 
 // takeBackSale is the opposite of countCredit, for the pieces that came back. What the touch was charged stays: Reverse
 // gives money back.

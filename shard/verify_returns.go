@@ -19,7 +19,8 @@ func (b Queries) verifyCounters() (err error) {
 }
 
 // verifyReturns checks that the counters of what was sold still have the pieces of every credited item that did not come
-// back. They may have more, because credits are dropped after some time.
+// back. They may have more, because credits are dropped after some time, and because a full counter stays full when pieces
+// come back. Below command.LevelFullCounters such a counter could get less than it must have, and that is reported.
 func (b Queries) verifyReturns() (err error) {
 	left := make(map[string]int64) // Pieces, by the key of the counters.
 	b.R.Scan([]byte{tableCredit}, []byte{tableCredit + 1}, func(_, value []byte) bool {

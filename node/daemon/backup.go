@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -11,6 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/raftstore/backup"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -29,7 +31,32 @@ type Recovery = raftstore.Recovery
 // replicas, as far as they got; otherwise each group is read at its leader's state.
 func (o operations) Backup(ctx context.Context, w io.Writer, local bool) error {
 	_, err := o.raft.Backup(ctx, w, raftstore.BackupInfo{TakenAt: time.Now(), StateVersion: uint32(command.LevelNewest), Local: local})
+	o.backupCounts.count(time.Now(), err)
 	return err
+}
+
+// backupCounts counts backups since the start of the node. It is safe for concurrent use.
+type backupCounts struct {
+	sent, failed atomic.Uint64
+	last         atomic.Int64 // Unix time of the last one that was sent; 0 for none.
+}
+
+// count counts a backup that ended at a time.
+func (b *backupCounts) count(now time.Time, err error) {
+	if err != nil {
+		b.failed.Add(1)
+		return
+	}
+	b.sent.Add(1)
+	b.last.Store(now.Unix())
+}
+
+func (b *backupCounts) read() metrics.Backups {
+	out := metrics.Backups{Sent: b.sent.Load(), Failed: b.failed.Load()}
+	if last := b.last.Load(); last != 0 {
+		out.Last = time.Unix(last, 0)
+	}
+	return out
 }
 
 // VerifyBackup reads a backup to its end and checks every checksum. It returns the manifest, and an error when the

@@ -84,6 +84,7 @@ type node struct {
 	readyzAsked  atomic.Int64                          // When /readyz was asked last, in Unix milliseconds; 0: never.
 	transit      atomic.Pointer[[]jobs.TransitSummary] // Result of the newest check of transfers.
 	mailCounts   mailCounts
+	backupCounts backupCounts
 	failed       chan error // Receives the error of a listener that ended without being stopped.
 	started      []closer
 	auditLog     auditWriters     // None until the management listener is open.

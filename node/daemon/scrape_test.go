@@ -68,3 +68,17 @@ func TestContactOfALeader(t *testing.T) {
 		}
 	}
 }
+
+// TestBackupsAreCounted: a failed backup does not make the last one younger.
+func TestBackupsAreCounted(t *testing.T) {
+	var b backupCounts
+	b.count(time.Unix(1, 0), errors.New("the client is gone"))
+	if got, want := b.read(), (metrics.Backups{Failed: 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	b.count(time.Unix(2, 0), nil)
+	b.count(time.Unix(3, 0), errors.New("a group has no leader"))
+	if got, want := b.read(), (metrics.Backups{Sent: 1, Failed: 2, Last: time.Unix(2, 0)}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

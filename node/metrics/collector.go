@@ -80,6 +80,19 @@ var exportGauges = []gauge[Exports]{
 	{exportLag.desc(), level, func(e *Exports) float64 { return e.Lag.Seconds() }},
 }
 
+// backupGauges are reported once a backup was sent.
+var backupGauges = []gauge[Backups]{
+	{backupLast.desc(), level, func(b *Backups) float64 { return float64(b.Last.Unix()) }},
+}
+
+func (b *Backups) collect(to chan<- prometheus.Metric) {
+	to <- counter(backupsDesc, b.Sent, "sent")
+	to <- counter(backupsDesc, b.Failed, "failed")
+	if !b.Last.IsZero() {
+		report(to, backupGauges, b)
+	}
+}
+
 // sinkGauges are reported where sinks are configured.
 var sinkGauges = []gauge[Sink]{
 	{sinkSent.desc(), total, func(s *Sink) float64 { return float64(s.Sent) }},
@@ -99,6 +112,7 @@ var (
 	proposeDesc  = raftPropose.desc()
 	mailsDesc    = mailsTotal.desc()
 	mailsNewDesc = mailsQueued.desc()
+	backupsDesc  = backupsTotal.desc()
 )
 
 var databaseGauges = []gauge[Database]{
@@ -202,12 +216,13 @@ func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
 	describe(to, rejectGauges)
 	describe(to, diskGauges)
 	describe(to, transitGauges)
+	describe(to, backupGauges)
 	describe(to, exportGauges)
 	describe(to, sinkGauges)
 	describe(to, listenerGauges)
 	describe(to, certificateGauges)
 	describe(to, backgroundGauges)
-	for _, d := range []*prometheus.Desc{closedDesc, proposeDesc, mailsDesc, mailsNewDesc} {
+	for _, d := range []*prometheus.Desc{closedDesc, proposeDesc, mailsDesc, mailsNewDesc, backupsDesc} {
 		to <- d
 	}
 }
@@ -249,6 +264,7 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	for i := range n.Background {
 		report(to, backgroundGauges, &n.Background[i], n.Background[i].Kind)
 	}
+	n.Backups.collect(to)
 	if n.Exports != nil {
 		report(to, exportGauges, n.Exports)
 	}

@@ -157,6 +157,12 @@ var (
 	mailsTotal  = definition{"gavel_mails_total", "Attempts to send a mail, by result: sent, retried (it failed and will be repeated), failed (it will not be repeated).", []string{"result"}}
 )
 
+// Backups, counted by the node that streams them.
+var (
+	backupsTotal = definition{"gavel_backups_total", "Backups that were requested from this node, by result: sent (the client got all of it), failed.", []string{"result"}}
+	backupLast   = definition{"gavel_backup_last_seconds", "Seconds since 1970 (Unix time) at which this node has sent the last backup to its end; absent until it has sent one since its start.", nil}
+)
+
 // Exports, read from the node at each scrape where they are configured.
 var (
 	exportRows     = definition{"gavel_export_rows_total", "Rows of the journal, conversions and report counters that this node has exported.", nil}

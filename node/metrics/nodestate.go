@@ -24,8 +24,9 @@ type Node struct {
 
 	Transit []Transit // Only where this node completes transfers.
 	Mails   *Mails    // Nil when no mail server is configured.
-	Exports *Exports  // Nil when nothing is exported.
-	Sinks   []Sink    // Those that are configured.
+	Backups Backups
+	Exports *Exports // Nil when nothing is exported.
+	Sinks   []Sink   // Those that are configured.
 
 	Listeners    []Listener
 	Certificates []Certificate
@@ -104,6 +105,12 @@ type Transit struct {
 	Transfers   int
 	Micros      int64
 	Oldest      time.Duration
+}
+
+// Backups counts backups that were requested from this node.
+type Backups struct {
+	Sent, Failed uint64
+	Last         time.Time // When the last one was sent to its end; zero for none.
 }
 
 // Exports is what this node has exported; see the definitions of the metrics.

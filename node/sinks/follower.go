@@ -20,6 +20,7 @@ type Follower struct {
 	known   bool // at is the stored cursor.
 	at      store.SinkCursor
 	credits creditScan
+	returns returnScan
 	batch   []Message
 	bytes   int // Of the bodies in batch.
 }
@@ -46,6 +47,11 @@ func (f *Follower) Round(ctx context.Context) (more bool, err error) {
 	if sending == nil {
 		var items bool
 		items, sending = f.sendCredits(ctx)
+		more = more || items
+	}
+	if sending == nil {
+		var items bool
+		items, sending = f.sendReturns(ctx)
 		more = more || items
 	}
 	if f.at != before { // What was acknowledged before a failure is not sent again.
@@ -78,7 +84,9 @@ func (f *Follower) load(ctx context.Context) error {
 	return f.store(ctx)
 }
 
-func (f *Follower) begin(at store.SinkCursor) { f.known, f.at, f.credits = true, at, creditScan{} }
+func (f *Follower) begin(at store.SinkCursor) {
+	f.known, f.at, f.credits, f.returns = true, at, creditScan{}, returnScan{}
+}
 
 // store stores the cursor. After an error it is read again before anything else is sent.
 func (f *Follower) store(ctx context.Context) error {

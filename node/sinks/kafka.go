@@ -49,7 +49,7 @@ func OpenKafka(c KafkaConfig) (Broker, error) {
 		return nil, err
 	}
 	k := &kafka{
-		topics: map[Type]string{Charge: c.ChargesTopic, Reversal: c.ChargesTopic, Conversion: c.ConversionsTopic},
+		topics: map[Type]string{Charge: c.ChargesTopic, Reversal: c.ChargesTopic, Conversion: c.ConversionsTopic, Return: c.ConversionsTopic},
 		options: []kgo.Opt{
 			kgo.SeedBrokers(c.Brokers...), kgo.ClientID("gavel"), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.ProducerLinger(0),
 			kgo.RecordDeliveryTimeout(publishTimeout), kgo.AllowIdempotentProduceCancellation(),

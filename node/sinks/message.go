@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/export"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 )
@@ -23,6 +24,7 @@ const (
 	Charge     Type = "charge"     // A charge decision of the journal.
 	Reversal   Type = "reversal"   // A line of the journal that gives a charge back.
 	Conversion Type = "conversion" // An item of a purchase that was credited to an ad.
+	Return     Type = "return"     // What came back of such an item.
 )
 
 // Message is what a broker stores.
@@ -39,20 +41,49 @@ type Message struct {
 type Head struct {
 	Schema        int32  `json:"schema" doc:"Version of the schema."`
 	ID            string `json:"id" doc:"The same whenever the same thing is sent again; no other message ever has it."`
-	Type          Type   `json:"type" doc:"charge, reversal or conversion."`
+	Type          Type   `json:"type" doc:"charge, reversal, conversion or return."`
 	MarketplaceID string `json:"marketplace_id" doc:"Marketplace of the campaign."`
 }
 
-// LineMessage is the body of a charge or reversal.
+// LineMessage is the body of a charge.
 type LineMessage struct {
 	Head
 	export.JournalRow
 }
 
-// ConversionMessage is the body of a conversion.
+// ReversalMessage is the body of a reversal.
+type ReversalMessage struct {
+	LineMessage
+	ReversalDetails
+}
+
+// ReversalDetails say what a reversal belongs to.
+type ReversalDetails struct {
+	ChargeLine int64  `json:"charge_line" doc:"Line of the charge that is given back, in the same group; 0 when it is an amount of several charges."`
+	Reason     string `json:"reason" doc:"invalid_traffic, product_return, billing_error, goodwill."`
+}
+
+// reasons names the reasons of reversals as the management API does.
+var reasons = [command.Reasons]string{
+	command.ReasonInvalidTraffic: "invalid_traffic", command.ReasonProductReturn: "product_return",
+	command.ReasonBillingError: "billing_error", command.ReasonGoodwill: "goodwill",
+}
+
+// ConversionMessage is the body of a conversion, or of a return.
 type ConversionMessage struct {
 	Head
 	export.ConversionRow
+}
+
+// ReturnMessage is the body of a return.
+type ReturnMessage struct {
+	ConversionMessage
+	ReturnDetails
+}
+
+// ReturnDetails say what a return belongs to.
+type ReturnDetails struct {
+	ConversionID string `json:"conversion_id" doc:"Id of the conversion that the pieces belonged to."`
 }
 
 // chainLen is how many bytes of a line's chain are part of its id. BOUND: after a restore a line may have the number of one that was sent
@@ -63,22 +94,38 @@ const chainLen = 8
 func ofLine(g ids.Group, l *store.SinkLine) Message {
 	m := LineMessage{JournalRow: export.RowOfLine(g, &l.ExportedLine)}
 	m.Head = Head{SchemaVersion, fmt.Sprintf("%d-%d-%x", g, l.Seq, l.Chain[:chainLen]), Charge, l.Marketplace.String()}
-	if !isCharge(l.Kind) {
-		m.Type = Reversal
+	if isCharge(l.Kind) {
+		return message(&m.Head, m.CampaignID, m)
 	}
-	return message(&m.Head, m.CampaignID, m)
+	m.Type = Reversal
+	details := ReversalDetails{int64(l.Reversal.Line), reasons[l.Reversal.Reason]} // Numbers of lines fit.
+	return message(&m.Head, m.CampaignID, ReversalMessage{m, details})
 }
 
 func isCharge(k ledger.LineKind) bool {
 	return k == ledger.ClickCharge || k == ledger.ImpressionCharge || k == ledger.PurchaseCharge
 }
 
-// ofCredit is the message of a credited item.
+// ofCredit is the message of a credited item. It does not say what came back, so that all repeats are equal.
 func ofCredit(g ids.Group, c *store.SinkCredit) Message {
+	m := conversion(g, c)
+	m.Returned, m.ReturnedAmount = 0, 0
+	return message(&m.Head, m.CampaignID, m)
+}
+
+// ofReturn is the message of what came back of a credited item, in all returns so far.
+func ofReturn(g ids.Group, c *store.SinkCredit) Message {
+	m := ReturnMessage{conversion(g, c), ReturnDetails{}}
+	m.ConversionID = m.ID
+	m.ID, m.Type = fmt.Sprintf("%s-returned-%d", m.ID, c.Returned), Return
+	return message(&m.Head, m.CampaignID, m)
+}
+
+func conversion(g ids.Group, c *store.SinkCredit) ConversionMessage {
 	m := ConversionMessage{ConversionRow: export.RowOfCredit(g, &c.ExportedCredit)}
 	id := fmt.Sprintf("%d-%s-%d-%d", g, hex.EncodeToString(c.Purchase.Key[:]), c.Purchase.OpenedMillis, c.Item)
 	m.Head = Head{SchemaVersion, id, Conversion, c.Marketplace.String()}
-	return message(&m.Head, m.CampaignID, m)
+	return m
 }
 
 func message(h *Head, campaign string, body any) Message {

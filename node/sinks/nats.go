@@ -13,7 +13,7 @@ import (
 )
 
 // NATSConfig says where messages go in a NATS system. A stream that contains the subjects must exist:
-// SUBJECT.charges.MARKETPLACE, SUBJECT.reversals.MARKETPLACE and SUBJECT.conversions.MARKETPLACE, each with the id of a marketplace.
+// SUBJECT.charges.MARKETPLACE, and the same with reversals, conversions and returns, each with the id of a marketplace.
 type NATSConfig struct {
 	Servers            []string // HOST:PORT; some of the cluster.
 	Subject            string

@@ -19,7 +19,8 @@ func TestSchema(t *testing.T) {
 	if !found {
 		t.Fatal("SCHEMA.md has no tables")
 	}
-	want := head + table[Head]("every message") + "\n" + table[LineMessage]("charges and reversals") + "\n" + table[ConversionMessage]("conversions")
+	want := head + table[Head]("every message") + "\n" + table[LineMessage]("charges and reversals") + "\n" + table[ReversalDetails]("reversals alone") + "\n" +
+		table[ConversionMessage]("conversions and returns") + "\n" + table[ReturnDetails]("returns alone")
 	if f := flag.Lookup("rewrite"); f.Value.String() == "true" { // Package managetest, which other tests import, defines it.
 		if err := os.WriteFile("SCHEMA.md", []byte(want), 0o644); err != nil {
 			t.Fatal(err)

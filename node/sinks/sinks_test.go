@@ -26,12 +26,13 @@ func busyShop(t *testing.T) *sinkstest.Shop {
 	w.Pass(time.Second)
 	w.Buy(5)
 	w.Pass(10 * time.Second)
+	w.GiveBack(5, 1)
 	w.Traffic(60)
 	w.Reverse(1, 200)
 	return w
 }
 
-// TestMessagesAreTheJournal: every charge, reversal and credited item is sent once, with what the journal says, and nothing else is.
+// TestMessagesAreTheJournal: every charge, reversal, credited item and return is sent once, with what the journal says, and nothing else is.
 func TestMessagesAreTheJournal(t *testing.T) {
 	w, b := busyShop(t), &memory{}
 	s := w.Sink(w.Store, "c", b)
@@ -39,7 +40,7 @@ func TestMessagesAreTheJournal(t *testing.T) {
 		t.Fatalf("%d rounds failed", failed)
 	}
 	types, repeats := w.Compare(b.received)
-	if types["charge"] < 30 || types["reversal"] == 0 || types["conversion"] < 5 || repeats != 0 {
+	if types["charge"] < 30 || types["reversal"] == 0 || types["conversion"] < 5 || types["return"] == 0 || repeats != 0 {
 		t.Errorf("%v, %d repeats: the test needs more, and none repeated", types, repeats)
 	}
 	if x := s.Stats(); x.Sent != uint64(len(b.received)) || x.Lines != 0 || x.Lag != 0 || x.Failures != 0 {
@@ -47,7 +48,7 @@ func TestMessagesAreTheJournal(t *testing.T) {
 	}
 	w.Traffic(20)
 	w.Send(s)
-	if _, repeats := w.Compare(b.received); repeats != 0 {
+	if _, repeats := w.Compare(b.received); repeats != types["return"] { // Another follower does not know which returns were sent.
 		t.Errorf("%d messages were repeated without a failure", repeats)
 	}
 }
@@ -280,6 +281,44 @@ func TestLatest(t *testing.T) {
 	}
 	if types["charge"] != 1 || types["conversion"] != 1 {
 		t.Errorf("received: %v", types)
+	}
+}
+
+// TestReturnsFollowTheirConversions: what comes back later is sent later, once for each number of pieces, and again by another leader.
+// A sink that began after the purchase gets nothing of it.
+func TestReturnsFollowTheirConversions(t *testing.T) {
+	w, b, late := sinkstest.NewShop(t), &memory{}, &memory{}
+	w.Touch(event.Click, 1, 500)
+	w.Pass(time.Second)
+	w.Buy(1)
+	w.Pass(10 * time.Second)
+	s, latest := w.Sink(w.Store, "c", b), w.Sink(w.Store, "latest", late)
+	latest.Latest = true
+	w.Send(latest)
+	f := s.Follow(w.GroupOf(1))
+	for pieces := range int64(2) {
+		w.Pass(10 * time.Second)
+		for more := true; more; {
+			var err error
+			if more, err = f.Round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if types, repeats := w.Compare(b.received); types["conversion"] != 1 || types["return"] != int(pieces) || repeats != 0 {
+			t.Errorf("after %d returns: %v, %d repeats", pieces, types, repeats)
+		}
+		w.GiveBack(1, 1)
+	}
+	w.Send(s) // By a follower that knows nothing of what was sent.
+	if types, repeats := w.Compare(b.received); types["return"] != 2 || repeats != 0 {
+		t.Errorf("at last: %v, %d repeats", types, repeats)
+	}
+	w.Send(s)
+	if types, repeats := w.Compare(b.received); types["return"] != 2 || repeats != 1 {
+		t.Errorf("by another leader: %v, %d repeats", types, repeats)
+	}
+	if w.Send(latest); len(late.received) != 0 {
+		t.Errorf("%d messages to a sink that began after the purchase", len(late.received))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 type SinkCursor struct {
 	Line   uint64 `json:"line"`   // Number of the first journal line that it has not passed.
 	Opened int64  `json:"opened"` // Items of purchases that were opened before are sent; in Unix milliseconds.
+	First  int64  `json:"first"`  // Items of purchases that were opened before are not for the sink. It never changes.
 
 	version uint64 // Of the stored record; 0 when there is none.
 }
@@ -84,6 +85,7 @@ func sinkRecord(sink string, g ids.Group) string { return fmt.Sprintf("%s/%s/%d"
 type SinkLine struct {
 	ExportedLine
 	Marketplace ids.UUID
+	Reversal    shard.Reversal // To which a reversal belongs; zero for a charge.
 }
 
 // SinkCredit is a credited item and the id of its marketplace.
@@ -118,7 +120,11 @@ func (s *Store) SinkLines(g ids.Group, from uint64, limit int) (step SinkStep, e
 			step.Next, step.End = l.Seq+1, l.Millis
 			if isCharge(l.Kind) || isReversal(l.Kind) {
 				x, of := names.line(l)
-				step.Lines, ordinals = append(step.Lines, SinkLine{ExportedLine: x}), append(ordinals, of)
+				sent := SinkLine{ExportedLine: x}
+				if isReversal(l.Kind) {
+					sent.Reversal, _ = b.Reversal(l.Key) // It is stored with its lines.
+				}
+				step.Lines, ordinals = append(step.Lines, sent), append(ordinals, of)
 			}
 			return step.Next-from < uint64(limit) // A small number.
 		})
@@ -156,7 +162,7 @@ func (s *Store) marketplaceID(known map[uint16]ids.UUID, ordinal uint16) (ids.UU
 
 // SinkStart returns the cursor of a sink that begins with a group as it is now: the line after the newest, and purchases from now on.
 func (s *Store) SinkStart(g ids.Group) (at SinkCursor, err error) {
-	err = s.readGroup(g, func(b shard.Queries) { at.Line, at.Opened = b.LastLine()+1, b.Clock() })
+	err = s.readGroup(g, func(b shard.Queries) { at.Line, at.Opened, at.First = b.LastLine()+1, b.Clock(), b.Clock() })
 	return at, err
 }
 
@@ -184,6 +190,25 @@ func (s *Store) SinkCredits(ctx context.Context, g ids.Group, from int64, fn fun
 	known := map[uint16]ids.UUID{}
 	later := func(c *shard.StoredCredit) bool { return c.Purchase.OpenedMillis >= from }
 	return s.creditsOfDay(ctx, g, uint32(max(from, 0)/dayMillis), later, func(c *ExportedCredit) error { // Days fit 32 bits.
+		id, err := s.marketplaceID(known, c.Marketplace)
+		if err != nil {
+			return err
+		}
+		return fn(&SinkCredit{*c, id})
+	})
+}
+
+// SinkCreditDays lists the days with credited items of a group. A day whose sum has not changed has no new returns.
+func (s *Store) SinkCreditDays(g ids.Group) (all []shard.CreditDay, err error) {
+	err = s.readGroup(g, func(b shard.Queries) { all = b.CreditDays() })
+	return all, err
+}
+
+// SinkReturns calls fn for the credited items of a day of which pieces came back, of purchases that were opened at a time or later.
+func (s *Store) SinkReturns(ctx context.Context, g ids.Group, day uint32, from int64, fn func(*SinkCredit) error) error {
+	known := map[uint16]ids.UUID{}
+	returned := func(c *shard.StoredCredit) bool { return c.Returned > 0 && c.Purchase.OpenedMillis >= from }
+	return s.creditsOfDay(ctx, g, day, returned, func(c *ExportedCredit) error {
 		id, err := s.marketplaceID(known, c.Marketplace)
 		if err != nil {
 			return err

@@ -58,10 +58,12 @@ const (
 	// LevelModels keeps with a purchase who bought, from which vendors, and the rules that credited it, so that its credits can
 	// be computed again, by these rules and by others (Purchase.Buyer).
 	LevelModels
+	// LevelFullCounters leaves counters of sales that are full as they are when pieces come back (rollup.Return.KeepFull).
+	LevelFullCounters
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelModels
+const LevelNewest = LevelFullCounters
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

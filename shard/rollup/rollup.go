@@ -40,7 +40,7 @@ type Sales struct {
 // Spent returns what clicks, impressions and purchases cost.
 func (c *Counters) Spent() money.Micros { return c.SpentClicks + c.SpentImpressions + c.SpentPurchases }
 
-// Add adds the counters of o to c.
+// Add adds the counters of o to c. What was sold saturates, as in Counters.Purchase.
 func (c *Counters) Add(o *Counters) {
 	c.Impressions += o.Impressions
 	c.ChargedImpressions += o.ChargedImpressions
@@ -49,8 +49,8 @@ func (c *Counters) Add(o *Counters) {
 	c.ChargedClicks += o.ChargedClicks
 	c.SpentClicks += o.SpentClicks
 	c.Purchases += o.Purchases
-	c.PurchaseQuantity += o.PurchaseQuantity
-	c.PurchaseAmount += o.PurchaseAmount
+	c.PurchaseQuantity = saturate(c.PurchaseQuantity, o.PurchaseQuantity)
+	c.PurchaseAmount = money.Micros(saturate(int64(c.PurchaseAmount), int64(o.PurchaseAmount)))
 	c.Pageviews += o.Pageviews
 	c.Overdelivery += o.Overdelivery
 	c.Attributed.add(&o.Attributed)
@@ -91,6 +91,9 @@ type Return struct {
 	UnitPrice money.Micros
 	Before    int64 // Pieces that had come back before.
 	After     int64 // Pieces that have come back now; more than Before, at most Quantity.
+	// KeepFull leaves counters that have saturated as they are. How much such a counter lacks is not known, so a subtraction
+	// could make it less than what is left, and a part more than its whole. It is false below command.LevelFullCounters.
+	KeepFull bool
 }
 
 // Whole reports whether all pieces have come back, so that the item is not counted any more.
@@ -101,14 +104,26 @@ func (s *Sales) TakeBack(r *Return) {
 	if r.Whole() {
 		s.Count = max(0, s.Count-1)
 	}
-	s.Quantity = max(0, s.Quantity-(r.After-r.Before))
-	s.Amount = max(0, s.Amount-r.amount())
+	s.Quantity, s.Amount = r.subtractFrom(s.Quantity, s.Amount)
 }
 
 // TakeBackPurchase subtracts what came back of an item from PurchaseQuantity and PurchaseAmount, down to 0.
 func (c *Counters) TakeBackPurchase(r *Return) {
-	c.PurchaseQuantity = max(0, c.PurchaseQuantity-(r.After-r.Before))
-	c.PurchaseAmount = max(0, c.PurchaseAmount-r.amount())
+	c.PurchaseQuantity, c.PurchaseAmount = r.subtractFrom(c.PurchaseQuantity, c.PurchaseAmount)
+}
+
+// subtractFrom returns what is left of a quantity and an amount.
+//
+// INVARIANT: with KeepFull, a counter that never reached money.MaxMicros is exact, and another one stays at it. So no
+// counter is less than what is left of any of its items, and no part is more than its whole.
+func (r *Return) subtractFrom(quantity int64, amount money.Micros) (int64, money.Micros) {
+	if !r.KeepFull || quantity < int64(money.MaxMicros) {
+		quantity = max(0, quantity-(r.After-r.Before))
+	}
+	if !r.KeepFull || amount < money.MaxMicros {
+		amount = max(0, amount-r.amount())
+	}
+	return quantity, amount
 }
 
 // amount returns the price of what came back, as it was counted: the amounts of all returns of an item add up to its own.

@@ -61,3 +61,14 @@ func TestPurchaseSaturates(t *testing.T) {
 		t.Errorf("more than there is: %+v", c)
 	}
 }
+
+// A sum over cells saturates as a counter does, so that a report shows no negative sales.
+func TestSumsOfSalesSaturate(t *testing.T) {
+	var sum Counters
+	for range 3 {
+		sum.Add(&Counters{PurchaseQuantity: int64(money.MaxMicros), PurchaseAmount: money.MaxMicros})
+	}
+	if sum.PurchaseQuantity != int64(money.MaxMicros) || sum.PurchaseAmount != money.MaxMicros {
+		t.Errorf("three full counters: %+v", sum)
+	}
+}

@@ -106,6 +106,10 @@ func busyShop(t *testing.T) *sinkstest.Shop {
 	t.Helper()
 	w := sinkstest.NewShop(t)
 	w.Touch(event.Click, 1, 500)
+	w.Pass(time.Second)
+	w.Buy(1)
+	w.Pass(10 * time.Second)
+	w.GiveBack(1, 1)
 	w.Traffic(60)
 	w.Reverse(1, 200)
 	return w
@@ -119,12 +123,12 @@ func TestKafkaHasTheJournal(t *testing.T) {
 		t.Fatalf("%d rounds failed", failed)
 	}
 	all := records(t, c, s.Stats().Sent)
-	if types, repeats := w.Compare(received(all)); repeats != 0 || types["charge"] < 30 || types["conversion"] < 5 || types["reversal"] == 0 {
+	if types, repeats := w.Compare(received(all)); repeats != 0 || types["charge"] < 30 || types["conversion"] < 5 || types["reversal"] == 0 || types["return"] == 0 {
 		t.Errorf("%v, %d repeats", types, repeats)
 	}
 	partitionOf := map[string]int32{}
 	for _, r := range all {
-		topic := map[string]string{"charge": charges, "reversal": charges, "conversion": conversions}[headerOf(r, "gavel-type")]
+		topic := map[string]string{"charge": charges, "reversal": charges, "conversion": conversions, "return": conversions}[headerOf(r, "gavel-type")]
 		if r.Topic != topic || !strings.Contains(string(r.Value), `"campaign_id":"`+string(r.Key)+`"`) {
 			t.Errorf("a record in %s with key %s and headers %v: %s", r.Topic, r.Key, r.Headers, r.Value)
 		}

@@ -115,10 +115,10 @@ func TestNATSHasTheJournal(t *testing.T) {
 		}
 	}
 	all, subjects := stored(t, from)
-	if types, repeats := w.Compare(all); repeats != 0 || types["charge"] < 30 || types["conversion"] < 5 || types["reversal"] == 0 {
+	if types, repeats := w.Compare(all); repeats != 0 || types["charge"] < 30 || types["conversion"] < 5 || types["reversal"] == 0 || types["return"] == 0 {
 		t.Errorf("%v, %d repeats, which JetStream would have dropped", types, repeats)
 	}
-	for _, kind := range []string{"charges", "reversals", "conversions"} {
+	for _, kind := range []string{"charges", "reversals", "conversions", "returns"} {
 		if !subjects["gavel."+kind+".00000000-0000-7000-8000-000000000001"] {
 			t.Errorf("no message has a subject of %s: %v", kind, subjects)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/shard"
@@ -35,6 +36,12 @@ type fact struct {
 	OpenedAt    int64  `json:"opened_at"`
 	Quantity    int64  `json:"quantity"`
 	Charged     int64  `json:"charged_micros"`
+
+	ChargeLine     uint64 `json:"charge_line"`
+	Reason         string `json:"reason"`
+	ConversionID   string `json:"conversion_id"`
+	Returned       int64  `json:"returned_quantity"`
+	ReturnedAmount int64  `json:"returned_amount_micros"`
 }
 
 // names of the kinds of lines that are sent, and the types of their messages.
@@ -44,8 +51,8 @@ var kinds = map[ledger.LineKind][2]string{
 	ledger.ImpressionReversal: {"impression_reversal", "reversal"}, ledger.PurchaseReversal: {"purchase_reversal", "reversal"},
 }
 
-// Compare checks that a consumer that drops messages with an id that it knows has exactly the charges, reversals and credited items of
-// the shop, and that messages with the same id are equal. It returns how many there are of each type, and how many repeats.
+// Compare checks that a consumer that drops messages with an id that it knows has exactly the charges, reversals, credited items and
+// returns of the shop, and that messages with the same id are equal. It returns how many there are of each type, and how many repeats.
 func (w *Shop) Compare(got []Received) (types map[string]int, repeats int) {
 	w.t.Helper()
 	byID := map[string][]byte{}
@@ -76,15 +83,33 @@ func (w *Shop) Compare(got []Received) (types map[string]int, repeats int) {
 			w.t.Errorf("never received: %+v", f)
 		}
 	}
+	earlier := 0
 	for f := range received {
-		if !want[f] {
+		switch {
+		case want[f]:
+		case f.Type == "return" && isEarlier(f, want):
+			earlier++
+		default:
 			w.t.Errorf("received, and nothing of the kind was recorded: %+v", f)
 		}
 	}
-	if len(byID) != len(want) {
-		w.t.Errorf("%d ids were received, %d charges, reversals and items are recorded", len(byID), len(want))
+	if len(byID) != len(want)+earlier {
+		w.t.Errorf("%d ids were received, %d charges, reversals, items and returns are recorded", len(byID), len(want)+earlier)
 	}
 	return types, repeats
+}
+
+// isEarlier reports whether fewer pieces had come back of an item than now: 0 is no return.
+func isEarlier(f fact, want map[fact]bool) bool {
+	unit := f.Amount / f.Quantity
+	pieces := f.Returned
+	for f.Returned++; f.Returned <= f.Quantity; f.Returned++ {
+		f.ReturnedAmount = f.Returned * unit
+		if want[f] {
+			return pieces > 0
+		}
+	}
+	return false
 }
 
 // facts reads what has to be received from the state of the groups, without the code of the sinks.
@@ -96,21 +121,32 @@ func (w *Shop) facts() map[fact]bool {
 			q.Journal(1, func(l *ledger.Line) bool {
 				if kind, sent := kinds[l.Kind]; sent {
 					c, _ := q.CampaignByOrdinal(l.Campaign)
-					all[fact{
+					f := fact{
 						Schema: 1, Type: kind[1], Marketplace: marketplace, Group: int(g), Campaign: c.ID.String(), Kind: kind[0], Line: l.Seq,
 						CommittedAt: l.Millis, Reference: hex.EncodeToString(l.Key[:]), Requested: int64(l.Price), Amount: int64(l.Amount),
-					}] = true
+					}
+					if kind[1] == "reversal" {
+						r, _ := q.Reversal(l.Key)
+						f.ChargeLine, f.Reason = r.Line, "invalid_traffic" // The reason of every reversal of the shop.
+					}
+					all[f] = true
 				}
 				return true
 			})
 			for day := managetest.Start.Unix() / 86_400; day <= w.Now().Unix()/86_400; day++ {
 				q.CreditsOfDay(uint32(day), nil, func(s *shard.StoredCredit) bool {
 					c, _ := q.CampaignByOrdinal(s.Campaign)
-					all[fact{
+					f := fact{
 						Schema: 1, Type: "conversion", Marketplace: marketplace, Group: int(g), Campaign: c.ID.String(),
 						PurchaseID: hex.EncodeToString(s.Purchase.Key[:]), Item: int(s.Item), OpenedAt: s.Purchase.OpenedMillis,
 						Quantity: s.Quantity, Amount: s.Quantity * int64(s.UnitPrice), Charged: int64(s.Charged),
-					}] = true
+					}
+					all[f] = true
+					if s.Returned > 0 {
+						f.Type, f.Returned, f.ReturnedAmount = "return", s.Returned, s.Returned*int64(s.UnitPrice)
+						f.ConversionID = fmt.Sprintf("%d-%s-%d-%d", g, f.PurchaseID, f.OpenedAt, f.Item)
+						all[f] = true
+					}
 					return true
 				})
 			}

@@ -33,6 +33,7 @@ type Shop struct {
 	campaigns []*model.Campaign
 	ordinals  [][2]uint32 // Of each campaign and its first bid.
 	events    uint32
+	bought    [campaigns][16]byte // The newest purchase of each campaign's product.
 	random    *rand.Rand
 }
 
@@ -126,7 +127,21 @@ func (w *Shop) Buy(of int) ids.Group {
 	}}
 	g := w.Store.Groups.GroupOf(ids.Shard(r.Key[0]))
 	w.commit(r, g)
+	w.bought[of] = r.Key
 	return g
+}
+
+// GiveBack reports that pieces of the newest purchase of a campaign's product came back, and takes them out of its credits.
+func (w *Shop) GiveBack(of int, pieces int64) {
+	w.t.Helper()
+	r := w.record(event.Purchase)
+	r.ReturnOf = w.bought[of]
+	r.Items = []command.PurchaseItem{{ProductID: fmt.Append(nil, "p", of), Quantity: pieces}}
+	g := w.Store.Groups.GroupOf(ids.Shard(r.ReturnOf[0]))
+	w.commit(r, g)
+	if _, err := w.Store.CarryOutReturns(w.t.Context(), g); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // Reverse gives an amount back of what a campaign was charged.
