@@ -246,3 +246,38 @@ func TestATableThatIsNotCurrentAcceptsNoKey(t *testing.T) {
 		}
 	}
 }
+
+// TestLastUsed: only an accepted key counts, to the minute, also through a memo and after the keys came from a snapshot.
+func TestLastUsed(t *testing.T) {
+	table := auth.NewTable()
+	k := generate(t, auth.Auction)
+	put(t, table, k, 1, 0)
+	id, header := k.ID.String(), []byte("Bearer "+k.String())
+	const minute = int64(60_000)
+	at := now / minute * minute
+	var memo auth.Memo
+	used := func(what string, want int64) {
+		t.Helper()
+		if got := table.LastUsed(id); got != want {
+			t.Errorf("%s: last used %d, want %d", what, got, want)
+		}
+	}
+	used("never", 0)
+	table.Check(header, auth.Management, time.UnixMilli(at), &memo)
+	table.Check([]byte("Bearer "+generate(t, auth.Auction).String()), auth.Auction, time.UnixMilli(at), &memo)
+	used("refused for management, and another key", 0)
+	table.Check(header, auth.Auction, time.UnixMilli(at+minute-1), &memo)
+	used("accepted", at)
+	table.Check(header, auth.Auction, time.UnixMilli(at+5*minute), &memo)
+	used("accepted again, from the memo", at+5*minute)
+	table.Reset()
+	used("removed for a snapshot", 0)
+	put(t, table, k, 1, 0)
+	used("in the snapshot", at+5*minute)
+	table.Delete(id)
+	put(t, table, k, 1, 0)
+	used("revoked, and another with its id", 0)
+	if got := table.LastUsed("nonsense of another length"); got != 0 {
+		t.Errorf("an id that is none was used at %d", got)
+	}
+}

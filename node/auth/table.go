@@ -22,13 +22,21 @@ import (
 // A node that is cut off from the cluster does not receive revocations. After a while it refuses all keys: see RequireCurrent.
 type Table struct {
 	keys    atomic.Pointer[keys]
-	write   sync.Mutex // Serialises Put, Delete and Reset; checks never take it.
+	write   sync.Mutex           // Serialises Put, Delete and Reset; checks never take it.
+	uses    map[ID]*atomic.Int64 // When each key was last accepted. Guarded by write; kept by Reset, after which the same keys come back.
 	current func(at time.Time) bool
 }
 
 type keys struct {
 	generation uint64
-	byID       map[ID]Record
+	byID       map[ID]entry
+}
+
+// entry is a key and the minute of the Unix time in which this node last accepted it; 0: not since it started. The number is
+// written by checks, so it lies outside the map and survives copies of it.
+type entry struct {
+	Record
+	used *atomic.Int64
 }
 
 // generations is shared by all tables of a process. In tests a pooled Memo may be used with several tables, and it must not take the
@@ -37,7 +45,7 @@ var generations atomic.Uint64
 
 // NewTable returns a table without keys.
 func NewTable() *Table {
-	t := &Table{}
+	t := &Table{uses: map[ID]*atomic.Int64{}}
 	t.publish(nil)
 	return t
 }
@@ -55,9 +63,14 @@ func (t *Table) Put(id string, value []byte) error {
 	defer t.write.Unlock()
 	next := maps.Clone(t.keys.Load().byID)
 	if next == nil {
-		next = make(map[ID]Record, 1)
+		next = make(map[ID]entry, 1)
 	}
-	next[r.ID] = r
+	used := t.uses[r.ID]
+	if used == nil {
+		used = new(atomic.Int64)
+		t.uses[r.ID] = used
+	}
+	next[r.ID] = entry{r, used}
 	t.publish(next)
 	return nil
 }
@@ -71,6 +84,7 @@ func (t *Table) Delete(id string) {
 	defer t.write.Unlock()
 	next := maps.Clone(t.keys.Load().byID)
 	delete(next, ID([]byte(id)))
+	delete(t.uses, ID([]byte(id)))
 	t.publish(next)
 }
 
@@ -81,7 +95,20 @@ func (t *Table) Reset() {
 	t.publish(nil)
 }
 
-func (t *Table) publish(byID map[ID]Record) {
+// LastUsed returns the beginning of the minute in which a key was last accepted by this node, as Unix milliseconds; 0: not since
+// the node started, or there is no such key.
+func (t *Table) LastUsed(id string) int64 {
+	if len(id) != idLen {
+		return 0
+	}
+	k, known := t.keys.Load().byID[ID([]byte(id))]
+	if !known {
+		return 0
+	}
+	return k.used.Load() * time.Minute.Milliseconds()
+}
+
+func (t *Table) publish(byID map[ID]entry) {
 	t.keys.Store(&keys{generation: generations.Add(1), byID: byID})
 }
 
@@ -121,6 +148,9 @@ func (t *Table) Check(header []byte, want Kind, at time.Time, memo *Memo) Result
 	case r.kind != want:
 		return Result{Code: apierr.ForbiddenAPIKey}
 	}
+	if minute := at.Unix() / 60; r.used.Load() != minute { // A load is cheap; a store takes the cache line from the other workers.
+		r.used.Store(minute)
+	}
 	return Result{Marketplace: r.marketplace, ID: r.id}
 }
 
@@ -132,8 +162,8 @@ func (t *Table) Valid(id ID, want Kind, marketplace uint16, at time.Time) bool {
 		(t.current == nil || t.current(at))
 }
 
-// unknownRecord is compared with the keys of unknown ids. No secret is known whose hash is all zeros.
-var unknownRecord Record
+// unknownKey is compared with the keys of unknown ids. No secret is known whose hash is all zeros.
+var unknownKey entry
 
 func (k *keys) verify(header []byte) (grant, bool) {
 	text, ok := bearer(header)
@@ -146,14 +176,14 @@ func (k *keys) verify(header []byte) (grant, bool) {
 	}
 	r, found := k.byID[key.ID]
 	if !found {
-		r = unknownRecord
+		r = unknownKey
 	}
 	hash := key.hash()
 	same := subtle.ConstantTimeCompare(hash[:], r.Hash[:]) == 1
 	if !same || !found || key.Kind != r.Kind { // No key was issued whose prefix contradicts its record.
 		return grant{}, false
 	}
-	return grant{kind: r.Kind, marketplace: r.Marketplace, id: r.ID, expires: r.ExpiresMillis}, true
+	return grant{kind: r.Kind, marketplace: r.Marketplace, id: r.ID, expires: r.ExpiresMillis, used: r.used}, true
 }
 
 // bearer returns the credentials of a Bearer header: the scheme in any case, then at least one space.

@@ -151,6 +151,7 @@ func New(c Config, d Deps) (*Server, error) {
 	campaign.RegisterExplain(s.api, d.Core, d.Now)
 	campaign.RegisterForecast(s.api, d.Core, d.Now)
 	billing.RegisterReversals(s.api, d.Core)
+	admin.RegisterAPIKeys(s.api, d.Now, d.Keys.LastUsed)
 	admin.RegisterWebhooks(s.api, c.Development)
 	Register(s.api, d.Now)
 	if err := s.mountAgencies(); err != nil {
@@ -185,7 +186,6 @@ func (s *Server) mountAgencies() error {
 
 // Register mounts the resources. A new resource adds one line here.
 func Register(api huma.API, now func() time.Time) {
-	admin.RegisterAPIKeys(api, now)
 	admin.RegisterAuditLog(api)
 	billing.Register(api)
 	campaign.Register(api, now)

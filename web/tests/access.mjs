@@ -8,6 +8,9 @@ import { listed } from "./views.mjs";
 // ofVendors are the pages that users of vendors see.
 const ofVendors = ["/", "/reports", "/campaigns", "/campaigns/:id", "/vendors/:id", "/assets", "/account"];
 
+// awayNotices are what the browser reports about calls to a node that is away.
+const awayNotices = [signedOutNotice, "ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE", "503", "502"];
+
 export function accessTests(given) {
   test("a wrong password is refused, the right one signs in, and signing out ends the session", async () => {
     const { browser, demo } = given;
@@ -178,7 +181,7 @@ export function accessTests(given) {
     test(`a node that stops gives a message on ${path}, and the page goes on without a reload when it is back`, async () => {
       const { browser, demo } = given;
       const window = await openPage(browser, demo.origin, {
-        expected: [signedOutNotice, "ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE", "503", "502"],
+        expected: awayNotices,
       });
       const { page } = window;
       await signIn(window);
@@ -204,6 +207,53 @@ export function accessTests(given) {
       assert.equal(await page.evaluate(() => window.notReloaded), true);
       await window.close();
     });
+
+  test("a page that was never opened goes on without a reload when the node is back", async () => {
+    const { browser, demo } = given;
+    const window = await openPage(browser, demo.origin, { expected: awayNotices });
+    const { page } = window;
+    await signIn(window);
+    await page.evaluate(() => {
+      window.notReloaded = true;
+    });
+    await page.waitForFunction(() =>
+      performance.getEntriesByType("resource").some(({ name }) => name.includes("/assets/Placements-")),
+    );
+    const notice = page.getByText("The node does not answer", { exact: true });
+    await demo.stop();
+    try {
+      await page.getByRole("link", { name: "Placements" }).click();
+      await notice.waitFor();
+    } finally {
+      await demo.start();
+    }
+    await page.getByRole("table").getByRole("button").first().waitFor();
+    assert.equal(await page.evaluate(() => window.notReloaded), true);
+    await window.close();
+  });
+
+  test("a page whose script is on its way when the node stops appears when the node is back", async () => {
+    const { browser, demo } = given;
+    const window = await openPage(browser, demo.origin, { expected: awayNotices });
+    const { page } = window;
+    const held = [];
+    await page.route("**/assets/Placements-*.js", (route) => {
+      held.push(route);
+    });
+    await signIn(window);
+    await page.getByRole("link", { name: "Placements" }).click();
+    while (held.length === 0) await page.waitForTimeout(20);
+    await demo.stop();
+    try {
+      await page.unroute("**/assets/Placements-*.js");
+      for (const route of held) await route.abort("connectionrefused");
+      await page.getByText("The node does not answer", { exact: true }).waitFor();
+    } finally {
+      await demo.start();
+    }
+    await page.getByRole("table").getByRole("button").first().waitFor();
+    await window.close();
+  });
 
   test("a node that takes long gives a message, and the page goes on when the answer is there", async () => {
     const { browser, demo } = given;

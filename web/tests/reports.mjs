@@ -5,6 +5,34 @@ import { test } from "node:test";
 import { openPage, settled, signedOutNotice, signIn } from "./browser.mjs";
 
 export function reportTests(given) {
+  test("the overview shows the last 24 hours, and its address keeps the range", async () => {
+    const { browser, demo } = given;
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await signIn(window);
+    await page.getByText("24 h", { exact: true }).click();
+    await page.getByRole("heading", { name: "Spend and sales by hour" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Spend and sales by hour" }).waitFor();
+    await window.close();
+  });
+
+  test("reports name campaigns, vendors and products", async () => {
+    const { browser, demo } = given;
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await signIn(window);
+    for (const [by, name, row] of [
+      ["campaign", /(spring push|search|brand|banners|hotels|flights)/, "link"],
+      ["vendor", /(Supply|Trading|Goods)/, "link"],
+      ["product", /^[A-Z][a-z]+ [A-Z]?[a-z]+/, "cell"],
+    ]) {
+      await window.go(`/reports?by=${by}`);
+      await page.getByRole("table").getByRole(row, { name }).first().waitFor();
+    }
+    await window.close();
+  });
+
   test("a report is downloaded as CSV and as Parquet", async () => {
     const { browser, demo } = given;
     const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });

@@ -14,6 +14,7 @@ export const views = [
 // rows are the addresses of an admin: of each page, and of each tab but the first. page is its path in src/app/pages.ts.
 export const rows = [
   { page: "/" },
+  { page: "/", query: "days=24h" },
   { page: "/start" },
   { page: "/live" },
   { page: "/live", tab: "explained" },

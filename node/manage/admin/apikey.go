@@ -21,17 +21,18 @@ const (
 )
 
 type apiKeyService struct {
-	now func() time.Time
+	now      func() time.Time
+	lastUsed func(id string) (unixMillis int64)
 }
 
-// RegisterAPIKeys mounts the key operations.
-func RegisterAPIKeys(api huma.API, now func() time.Time) {
-	s := apiKeyService{now: now}
+// RegisterAPIKeys mounts the key operations. lastUsed is auth.Table.LastUsed.
+func RegisterAPIKeys(api huma.API, now func() time.Time, lastUsed func(id string) (unixMillis int64)) {
+	s := apiKeyService{now: now, lastUsed: lastUsed}
 	resource.Add(api, resource.Op{
 		ID: "createKey", Method: http.MethodPost, Status: http.StatusCreated, Path: apiKeyBase, Tag: apiKeyTag,
 		Doc: "Create an API key. Its text is only in this answer.",
 	}, s.create)
-	resource.Add(api, resource.Op{ID: "listKeys", Method: http.MethodGet, Path: apiKeyBase, Tag: apiKeyTag, Doc: "List the API keys, newest first."}, listAPIKeys)
+	resource.Add(api, resource.Op{ID: "listKeys", Method: http.MethodGet, Path: apiKeyBase, Tag: apiKeyTag, Doc: "List the API keys, newest first."}, s.list)
 	resource.Add(api, resource.Op{
 		ID: "deleteKey", Method: http.MethodDelete, Status: http.StatusNoContent, Path: apiKeyBase + "/{key_id}", Tag: apiKeyTag,
 		Doc: "Revoke an API key; the last management key cannot be revoked.",
@@ -47,11 +48,12 @@ type APIKeyBody struct {
 
 // APIKey is a key without its text.
 type APIKey struct {
-	KeyID     string         `json:"keyId"`
-	Kind      string         `json:"kind" enum:"auction,management"`
-	Name      string         `json:"name"`
-	CreatedAt resource.Time  `json:"createdAt"`
-	ExpiresAt *resource.Time `json:"expiresAt"`
+	KeyID      string         `json:"keyId"`
+	Kind       string         `json:"kind" enum:"auction,management"`
+	Name       string         `json:"name"`
+	CreatedAt  resource.Time  `json:"createdAt"`
+	ExpiresAt  *resource.Time `json:"expiresAt"`
+	LastUsedAt *resource.Time `json:"lastUsedAt" doc:"Beginning of the minute in which the node that answers last accepted the key; null: not since it started. Each node knows of its own requests only."`
 }
 
 // NewAPIKey is a key with its text.
@@ -98,8 +100,8 @@ func (s apiKeyService) create(ctx context.Context, in *apiKeyCreateInput) (*apiK
 	return &apiKeyCreateOutput{NewAPIKey{k.ID, text, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis)}}, nil
 }
 
-// listAPIKeys returns a page of the keys, newest first. There are few, so the page is taken from all of them in memory.
-func listAPIKeys(ctx context.Context, in *apiKeyListInput) (*apiKeyListOutput, error) {
+// list returns a page of the keys, newest first. There are few, so the page is taken from all of them in memory.
+func (s apiKeyService) list(ctx context.Context, in *apiKeyListInput) (*apiKeyListOutput, error) {
 	st := resource.Tenant(ctx)
 	keys, err := st.Keys(ctx)
 	if err != nil {
@@ -113,7 +115,7 @@ func listAPIKeys(ctx context.Context, in *apiKeyListInput) (*apiKeyListOutput, e
 	}
 	all := make([]APIKey, len(page))
 	for i, k := range page {
-		all[i] = APIKey{k.ID, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis)}
+		all[i] = APIKey{k.ID, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis), resource.TimeOf(s.lastUsed(k.ID))}
 	}
 	return &apiKeyListOutput{APIKeyList{all, end}}, nil
 }

@@ -1,9 +1,9 @@
 // Decides what a visitor sees: the pages for people without a session, or the shell with the page of the address.
 import { Center, Loader, Stack } from "@mantine/core";
-import { Component, Suspense, type ReactNode } from "react";
+import { Component, Suspense, useEffect, type ReactNode } from "react";
 import { Route, Routes, useLocation } from "react-router";
 import { isSession, useSession } from "../api/session";
-import { lazyPart } from "../ui/lazyPart";
+import { lazyPart, loadInBackground } from "../ui/lazyPart";
 import { Failure, Loading } from "../ui/States";
 import { NotFound } from "./NotFound";
 import { pages, permitted } from "./pages";
@@ -40,6 +40,10 @@ const Waiting = () => (
 
 function WithSession() {
   const session = useSession();
+  const signedIn = session.data !== undefined && isSession(session.data);
+  useEffect(() => {
+    if (signedIn) loadInBackground();
+  }, [signedIn]);
   if (session.error) {
     return (
       <Center h="100vh">
@@ -75,7 +79,7 @@ function WithSession() {
   );
 }
 
-// Guarded shows the failure of one page instead of an empty console. A script that was not loaded stays so until a reload.
+// Guarded shows the failure of one page instead of an empty console.
 class Guarded extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state = { error: null as Error | null };
 

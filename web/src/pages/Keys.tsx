@@ -54,6 +54,7 @@ export default function Keys() {
             cell: (key) => <Identifier value={`${prefixes[key.kind]}${key.keyId}`} length={40} />,
           },
           { name: "Created", cell: (key) => <Time at={key.createdAt} /> },
+          { name: "Last used", cell: (key) => <LastUse at={key.lastUsedAt} /> },
           { name: "Expires", cell: (key) => <Expiry at={key.expiresAt} /> },
           {
             name: "Actions",
@@ -95,6 +96,15 @@ export default function Keys() {
 }
 
 const prefixes: Record<Kind, string> = { auction: "gavel_auc_", management: "gavel_mgt_" };
+
+function LastUse({ at }: { at: string | null }) {
+  if (at) return <Time at={at} />;
+  return (
+    <Text span inherit c="dimmed" title="Each node knows of its own requests only.">
+      not since this node started
+    </Text>
+  );
+}
 
 function Expiry({ at }: { at: string | null }) {
   if (!at)

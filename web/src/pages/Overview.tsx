@@ -1,23 +1,60 @@
 // The overview: what runs now, what the last weeks brought, and what needs a person.
 import { Paper, SegmentedControl, Stack, Text, Title } from "@mantine/core";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { useRead } from "../api/query";
 import { useCurrent } from "../api/session";
+import { useAddressState } from "../ui/address";
 import { Figures } from "../ui/Figures";
 import { LazyChart } from "../ui/LazyChart";
-import { formatCount, formatMoney, formatShare, type Currency } from "../ui/money";
+import { formatCount, formatMoney, formatShare } from "../ui/money";
 import { Page } from "../ui/Page";
 import { Empty, Loaded } from "../ui/States";
-import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
+import { dayOf, daysBetween, hoursBefore, noonOf, Time } from "../ui/time";
 import { Attention } from "./Attention";
 import { ClusterHealth } from "./ClusterHealth";
 import { LiveRates } from "./LiveRates";
-import { rowsOf, sumOf, type Row } from "./reportRows";
+import { hourRowsOf, rowsOf, sumOf, type Row } from "./reportRows";
+
+const ranges = [
+  { value: "24h", label: "24 h" },
+  { value: "1", label: "Today" },
+  { value: "7", label: "7 days" },
+  { value: "30", label: "30 days" },
+];
+
+const hours = 24;
 
 export default function Overview() {
-  const { session, marketplace, role, vendorId } = useCurrent();
-  const [days, setDays] = useState("30");
-  const range = { start_date: dayOf(marketplace.timeZone, 1 - Number(days)), end_date: dayOf(marketplace.timeZone) };
+  const { session, marketplace, vendorId } = useCurrent();
+  const [chosen, setRange] = useAddressState("days", "30");
+  const range = ranges.some(({ value }) => value === chosen) ? chosen : "30"; // An address may say anything.
+  return (
+    <Page
+      title={vendorId ? `Overview of ${vendorId}` : `Overview of ${marketplace.name}`}
+      about={session.demo ? "This node shows demo data: a generated market with simulated shoppers." : undefined}
+      actions={<SegmentedControl aria-label="Range" size="xs" value={range} onChange={setRange} data={ranges} />}
+    >
+      <Present />
+      {range === "24h" ? <LastHours /> : <LastDays days={Number(range)} />}
+      <Attention />
+    </Page>
+  );
+}
+
+// Present shows what is not of a range.
+function Present() {
+  const { role, vendorId } = useCurrent();
+  return (
+    <>
+      {!vendorId && <LiveRates />}
+      {role === "admin" && <ClusterHealth />}
+    </>
+  );
+}
+
+function LastDays({ days }: { days: number }) {
+  const { marketplace, vendorId } = useCurrent();
+  const range = { start_date: dayOf(marketplace.timeZone, 1 - days), end_date: dayOf(marketplace.timeZone) };
   const all = useRead(
     "GET /reporting-service/marketplace/daily",
     { query: { ...range, limit: 100 } },
@@ -28,52 +65,58 @@ export default function Overview() {
     { path: { vendor_id: vendorId ?? "" }, query: { ...range, limit: 100 } },
     { enabled: vendorId !== undefined, every: 30_000 },
   );
-  const report = vendorId ? own : all;
+  const dates = daysBetween(range.start_date, range.end_date);
   return (
-    <Page
-      title={vendorId ? `Overview of ${vendorId}` : `Overview of ${marketplace.name}`}
-      about={session.demo ? "This node shows demo data: a generated market with simulated shoppers." : undefined}
-      actions={
-        <SegmentedControl
-          aria-label="Range"
-          size="xs"
-          value={days}
-          onChange={setDays}
-          data={[
-            { value: "1", label: "Today" },
-            { value: "7", label: "7 days" },
-            { value: "30", label: "30 days" },
-          ]}
+    <Loaded of={vendorId ? own : all}>
+      {(data) => (
+        <Performance
+          rows={rowsOf(data.reports, dates)}
+          times={dates.map(noonOf)}
+          by="day"
+          chartZone="UTC"
+          completeThrough={data.completeThrough}
         />
-      }
-    >
-      {!vendorId && <LiveRates />}
-      {role === "admin" && <ClusterHealth />}
-      <Loaded of={report}>
-        {(data) => (
-          <Performance
-            rows={rowsOf(data.reports, daysBetween(range.start_date, range.end_date))}
-            completeThrough={data.completeThrough}
-            currency={marketplace}
-            zone={marketplace.timeZone}
-          />
-        )}
-      </Loaded>
-      <Attention />
-    </Page>
+      )}
+    </Loaded>
+  );
+}
+
+function LastHours() {
+  const { marketplace, vendorId } = useCurrent();
+  const query = { start_date: dayOf(marketplace.timeZone, -1), end_date: dayOf(marketplace.timeZone), limit: 100 };
+  const all = useRead("GET /reporting-service/marketplace/hourly", { query }, { enabled: !vendorId, every: 30_000 });
+  const own = useRead(
+    "GET /reporting-service/vendors/{vendor_id}/hourly",
+    { path: { vendor_id: vendorId ?? "" }, query },
+    { enabled: vendorId !== undefined, every: 30_000 },
+  );
+  const starts = hoursBefore(marketplace.timeZone, hours);
+  return (
+    <Loaded of={vendorId ? own : all}>
+      {(data) => (
+        <Performance
+          rows={hourRowsOf(data.reports, starts)}
+          times={starts}
+          by="hour"
+          chartZone={marketplace.timeZone}
+          completeThrough={data.completeThrough}
+        />
+      )}
+    </Loaded>
   );
 }
 
 interface PerformanceProps {
   rows: Row[];
+  times: number[]; // Of the rows, in Unix seconds.
+  by: "day" | "hour";
+  chartZone: string;
   completeThrough: string;
-  currency: Currency;
-  zone: string;
 }
 
-function Performance({ rows, completeThrough, currency, zone }: PerformanceProps) {
+function Performance({ rows, times, by, chartZone, completeThrough }: PerformanceProps) {
+  const { marketplace: currency } = useCurrent();
   const sum = sumOf(rows);
-  const times = useMemo(() => rows.map((row) => noonOf(row.name)), [rows]);
   const lines = useMemo(
     () => [
       {
@@ -114,13 +157,13 @@ function Performance({ rows, completeThrough, currency, zone }: PerformanceProps
       {rows.length > 1 && (
         <Paper withBorder radius="md" p="md">
           <Title order={2} size="h5" mb="xs">
-            Spend and sales by day
+            Spend and sales by {by}
           </Title>
-          <LazyChart label="Spend and sales by day" times={times} lines={lines} timeZone="UTC" />
+          <LazyChart label={`Spend and sales by ${by}`} times={times} lines={lines} timeZone={chartZone} />
         </Paper>
       )}
       <Text size="sm" c="dimmed" component="div">
-        Complete to <Time at={completeThrough} format="full" />, days of {zone}.
+        Complete to <Time at={completeThrough} format="full" />, {by}s of {currency.timeZone}.
       </Text>
     </Stack>
   );

@@ -1,8 +1,7 @@
 // The report by vendor, campaign or product: all pages of the interactions report, added up.
-import { Alert, Anchor, Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { Alert, Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link } from "react-router";
 import { call } from "../api/client";
 import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
@@ -12,6 +11,7 @@ import { formatMoney } from "../ui/money";
 import { Empty, Loaded } from "../ui/States";
 import { Time } from "../ui/time";
 import { download } from "./csv";
+import { NameOf } from "./NameOf";
 import { groupInteractions, type Row } from "./reportRows";
 import { csvOf, reportColumns } from "./Reports";
 
@@ -81,7 +81,7 @@ function Groups({ by, data }: { by: Grouping; data: Read }) {
           <Bars
             of={top.map((row) => ({
               key: row.name,
-              name: <Name by={by} id={row.name} />,
+              name: <NameOf kind={by} id={row.name} />,
               count: row.spend,
               text: formatMoney(row.spend, marketplace),
             }))}
@@ -107,7 +107,7 @@ function Groups({ by, data }: { by: Grouping; data: Read }) {
         empty={null}
         minWidth={820}
         columns={reportColumns(titles[by], marketplace, (row) => (
-          <Name by={by} id={row.name} />
+          <NameOf kind={by} id={row.name} />
         ))}
       />
       {data.rows.length > shown && (
@@ -118,15 +118,5 @@ function Groups({ by, data }: { by: Grouping; data: Read }) {
         </Group>
       )}
     </Stack>
-  );
-}
-
-function Name({ by, id }: { by: Grouping; id: string }) {
-  const shown = id.length > 20 ? `${id.slice(0, 13)}…` : id;
-  if (by === "product" || id === "none") return <span title={id}>{shown}</span>;
-  return (
-    <Anchor component={Link} size="sm" title={id} to={`/${by}s/${encodeURIComponent(id)}`}>
-      {shown}
-    </Anchor>
   );
 }

@@ -12,24 +12,27 @@ export interface Row {
 
 const emptyRow = (name: string): Row => ({ name, impressions: 0, clicks: 0, spend: 0, purchases: 0, sales: 0 });
 
-type Counted = Pick<Schemas["report.TotalDay"], "date" | "impressions" | "clicks" | "purchases">;
+type Counted = Pick<Schemas["report.TotalDay"], "impressions" | "clicks" | "purchases">;
+
+const rowOf = (name: string, of: Counted): Row => ({
+  name,
+  impressions: of.impressions.total,
+  clicks: of.clicks.total,
+  spend: of.clicks.adSpent + of.impressions.adSpent,
+  purchases: of.purchases.count,
+  sales: of.purchases.amount,
+});
 
 // rowsOf returns a row for every date of a range. The report leaves out days without events.
-export function rowsOf(days: Counted[], dates: string[]): Row[] {
-  const found = new Map(
-    days.map((day) => [
-      day.date,
-      {
-        name: day.date,
-        impressions: day.impressions.total,
-        clicks: day.clicks.total,
-        spend: day.clicks.adSpent + day.impressions.adSpent,
-        purchases: day.purchases.count,
-        sales: day.purchases.amount,
-      },
-    ]),
-  );
+export function rowsOf(days: (Counted & { date: string })[], dates: string[]): Row[] {
+  const found = new Map(days.map((day) => [day.date, rowOf(day.date, day)]));
   return dates.map((date) => found.get(date) ?? emptyRow(date));
+}
+
+// hourRowsOf does that for hours, which are given in Unix seconds.
+export function hourRowsOf(hours: (Counted & { hour: string })[], starts: number[]): Row[] {
+  const found = new Map(hours.map((one) => [Date.parse(one.hour) / 1_000, rowOf(one.hour, one)]));
+  return starts.map((start) => found.get(start) ?? emptyRow(new Date(start * 1_000).toISOString()));
 }
 
 export function sumOf(rows: Row[], name = ""): Row {

@@ -45,5 +45,14 @@ export function daysBetween(first: string, last: string): string[] {
   return Array.from({ length: days }, (_, i) => new Date(Date.parse(first) + i * dayMillis).toISOString().slice(0, 10));
 }
 
+// hoursBefore returns when each of the last hours of a time zone began, in Unix seconds, the present hour last. Zones differ by
+// parts of an hour.
+export function hoursBefore(timeZone: string, count: number): number[] {
+  const now = Math.floor(Date.now() / 60_000) * 60;
+  const minute = Number(new Intl.DateTimeFormat("en-US", { timeZone, minute: "numeric" }).format(now * 1_000));
+  const present = now - minute * 60;
+  return Array.from({ length: count }, (_, i) => present - (count - 1 - i) * 3_600);
+}
+
 // noonOf is where a chart draws a day: seconds since 1970.
 export const noonOf = (date: string) => Date.parse(`${date}T12:00:00Z`) / 1_000;
