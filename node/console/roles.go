@@ -58,19 +58,20 @@ var rules = []struct {
 		"getLedgerAccount", "listLedgerEntries", "listTransfers", "listReversals", "getReversal", "listJsonTemplates", "getJsonTemplate",
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",
-		"getMarketplaceReport", "getMarketplaceDailyReport", "getProductReport", "getProductDailyReport", "listSegments", "getProduct",
-		"listAttributionModels", "getAttributionModels",
+		"getMarketplaceReport", "getMarketplaceDailyReport", "getMarketplaceHourlyReport",
+		"getProductReport", "getProductDailyReport", "getProductHourlyReport", "listSegments", "getProduct", "listAttributionModels", "getAttributionModels",
 	}},
 	{slices.Concat(staff, vendors), NoVendor, []string{
 		"listCategories", "countCategories", "getCategory", "listRestrictionTypes", "getRestrictionType",
 	}},
 	{slices.Concat(staff, vendors), VendorInPath, []string{
-		"getBalance", "listWallets", "getWallet", "getVendorReport", "getVendorDailyReport",
+		"getBalance", "listWallets", "getWallet", "getVendorReport", "getVendorDailyReport", "getVendorHourlyReport",
 	}},
 	{slices.Concat(staff, vendors), VendorIsItem, []string{"getVendor"}},
 	{slices.Concat(staff, vendors), VendorInQuery, []string{
 		"listCampaigns", "getCampaign", "listBids", "forecastCampaign", "listCampaignProducts", "listRestrictions", "listProducts",
-		"listAssets", "getAsset", "getCampaignReport", "getCampaignDailyReport", "getCampaignProductsReport",
+		"listAssets", "getAsset",
+		"getCampaignReport", "getCampaignDailyReport", "getCampaignHourlyReport", "getCampaignProductsReport",
 	}},
 	{slices.Concat(runners, sellers), VendorInQuery, []string{"createAsset", "deleteAsset", "renewAssetUpload"}},
 	{runners, NoVendor, []string{

@@ -175,7 +175,7 @@ func keepsDailyBudgets(t *testing.T, cfg config.Config, today time.Time) {
 	lowered, days := 0, 0
 	for i := range all {
 		c := &all[i]
-		rows, err := tenant.CampaignDaily(t.Context(), c.ID, store.Dates{From: today.AddDate(0, 0, -3).Format(time.DateOnly), To: today.AddDate(0, 0, 1).Format(time.DateOnly)})
+		rows, err := tenant.CampaignRows(t.Context(), c.ID, store.Dates{From: today.AddDate(0, 0, -3).Format(time.DateOnly), To: today.AddDate(0, 0, 1).Format(time.DateOnly)}, store.Daily)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,13 +12,25 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// CounterRow is the sum of the counters of a product, a vendor or the marketplace, over one day or all days.
+// Granularity is what one row of a report stands for.
+type Granularity uint8
+
+// The granularities.
+const (
+	Whole  Granularity = iota // All days of the report.
+	Daily                     // A local day.
+	Hourly                    // A local hour.
+)
+
+// CounterRow is the sum of the counters of a product, a vendor or the marketplace, over an hour, a day or all days.
 //
 // Impressions, clicks and attributed sales are those of campaigns: of all bids on the product, of all campaigns of the vendor. Purchases of a
 // product are all of its purchases, whatever led to them. Counters do not say which vendor sold a product, so a vendor gets the
 // purchases of those products that no other vendor sells: perhaps too few, but none of another vendor, and none twice.
 type CounterRow struct {
-	Date string // YYYY-MM-DD in the marketplace's time zone; empty in a sum.
+	// Date is the day in the marketplace's time zone as YYYY-MM-DD, or the beginning of the hour in UTC as RFC 3339, so that the
+	// two equal hours of a change of clocks are told apart and the texts ascend with time. It is empty in a sum.
+	Date string
 	rollup.Counters
 	Sold     map[string]int64 // Purchases by product.
 	Auctions rollup.Auctions  // Of the campaigns; not filled for a product. An auction counts once for each campaign.
@@ -30,12 +42,16 @@ type tally struct {
 	rows map[string]*CounterRow
 }
 
-// newTally returns a tally by local day, or with one row for everything.
-func (t Tenant) newTally(daily bool) *tally {
+// newTally returns a tally with rows of a granularity.
+func (t Tenant) newTally(by Granularity) *tally {
 	y := &tally{key: func(uint32) string { return "" }, rows: map[string]*CounterRow{}}
-	if daily {
+	switch by {
+	case Whole:
+	case Daily:
 		zone := t.Location()
 		y.key = func(cell uint32) string { return timeOf(cell).In(zone).Format(time.DateOnly) }
+	case Hourly: // A cell is a local hour.
+		y.key = func(cell uint32) string { return timeOf(cell).UTC().Format(time.RFC3339) }
 	}
 	return y
 }
@@ -94,14 +110,14 @@ func ofCampaign(c rollup.Counters) rollup.Counters {
 	return c
 }
 
-// ProductCounters returns the counters of a product, by day or as one row. Days without counters are left out. ErrNotFound for a
+// ProductCounters returns the counters of a product. Days and hours without counters are left out. ErrNotFound for a
 // product that is not in the catalog and has none.
-func (t Tenant) ProductCounters(ctx context.Context, id string, d Dates, daily bool) ([]CounterRow, error) {
+func (t Tenant) ProductCounters(ctx context.Context, id string, d Dates, by Granularity) ([]CounterRow, error) {
 	span, err := t.cells(d)
 	if err != nil {
 		return nil, err
 	}
-	y := t.newTally(daily)
+	y := t.newTally(by)
 	err = t.eachCampaign(ctx, "", func(b *longState, c *campaignRef) {
 		b.CampaignBidCells(c.id, span.from, span.to, func(x *shard.BidCell) {
 			if x.Bid != 0 && x.Target == id {
@@ -119,12 +135,12 @@ func (t Tenant) ProductCounters(ctx context.Context, id string, d Dates, daily b
 }
 
 // VendorCounters returns the counters of a vendor, as ProductCounters does. ErrNotFound for an unknown vendor that has none.
-func (t Tenant) VendorCounters(ctx context.Context, id string, d Dates, daily bool) ([]CounterRow, error) {
+func (t Tenant) VendorCounters(ctx context.Context, id string, d Dates, by Granularity) ([]CounterRow, error) {
 	span, err := t.cells(d)
 	if err != nil {
 		return nil, err
 	}
-	y := t.newTally(daily)
+	y := t.newTally(by)
 	err = t.eachCampaign(ctx, id, func(b *longState, c *campaignRef) {
 		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
 			y.add(x.Cell, withoutPurchases(&x.Counters))
@@ -146,12 +162,12 @@ func (t Tenant) VendorCounters(ctx context.Context, id string, d Dates, daily bo
 
 // MarketplaceCounters returns the counters of all campaigns and of all events that named none. Sold is filled only if byProduct is
 // true: that needs the counters of products, of which there may be very many.
-func (t Tenant) MarketplaceCounters(ctx context.Context, d Dates, daily, byProduct bool) ([]CounterRow, error) {
+func (t Tenant) MarketplaceCounters(ctx context.Context, d Dates, by Granularity, byProduct bool) ([]CounterRow, error) {
 	span, err := t.cells(d)
 	if err != nil {
 		return nil, err
 	}
-	y := t.newTally(daily)
+	y := t.newTally(by)
 	err = t.eachCampaign(ctx, "", func(b *longState, c *campaignRef) {
 		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
 			y.add(x.Cell, &x.Counters)

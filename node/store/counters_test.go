@@ -104,21 +104,24 @@ func pages(t *testing.T, tenant store.Tenant, q store.Interactions, limit int) (
 func TestNumbersAgree(t *testing.T) {
 	w, tenant := busy(t)
 	d := store.Dates{From: "2026-03-14", To: "2026-03-18"}
-	whole := sumOf(tenant.MarketplaceCounters(t.Context(), d, false, true))
+	whole := sumOf(tenant.MarketplaceCounters(t.Context(), d, store.Whole, true))
 	if whole.Impressions != 48 || whole.Purchases != 48 || whole.PurchaseQuantity != 8*(1+2+3+4+5+6) || whole.PurchaseAmount != 10_000*8*21 {
 		t.Fatalf("the marketplace has %+v", whole)
 	}
-	if days := sumOf(tenant.MarketplaceCounters(t.Context(), d, true, false)); days != whole {
+	if days := sumOf(tenant.MarketplaceCounters(t.Context(), d, store.Daily, false)); days != whole {
 		t.Errorf("days add up to %+v, the sum is %+v", days, whole)
+	}
+	if hours := sumOf(tenant.MarketplaceCounters(t.Context(), d, store.Hourly, false)); hours != whole {
+		t.Errorf("hours add up to %+v, the sum is %+v", hours, whole)
 	}
 
 	var vendors, products rollup.Counters
 	for i := range 6 {
-		c := sumOf(tenant.VendorCounters(t.Context(), fmt.Sprintf("v%d", i), d, true))
+		c := sumOf(tenant.VendorCounters(t.Context(), fmt.Sprintf("v%d", i), d, store.Daily))
 		vendors.Add(&c)
 	}
 	for i := range 4 {
-		c := sumOf(tenant.ProductCounters(t.Context(), fmt.Sprintf("p%d", i), d, true))
+		c := sumOf(tenant.ProductCounters(t.Context(), fmt.Sprintf("p%d", i), d, store.Daily))
 		products.Add(&c)
 	}
 	if vendors.Impressions != 48 || vendors.Purchases != 24 {

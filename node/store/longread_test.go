@@ -75,12 +75,12 @@ func TestTotalsReadNoProducts(t *testing.T) {
 	var cost [2]int
 	for i, products := range []int{10, 2_000} {
 		c, tenant := invented(t, products)
-		total := sumOf(tenant.MarketplaceCounters(t.Context(), today, false, false))
+		total := sumOf(tenant.MarketplaceCounters(t.Context(), today, store.Whole, false))
 		cost[i] = c.records
 		if total.Purchases != int64(products) || total.PurchaseQuantity != 2*int64(products) {
 			t.Errorf("%d products: %+v", products, total)
 		}
-		rows, err := tenant.MarketplaceCounters(t.Context(), today, false, true)
+		rows, err := tenant.MarketplaceCounters(t.Context(), today, store.Whole, true)
 		if err != nil || len(rows) != 1 || rows[0].Counters != total || len(rows[0].Sold) != products {
 			t.Errorf("by product: %d rows, %v", len(rows), err)
 		}
@@ -107,7 +107,7 @@ func TestReportsStop(t *testing.T) {
 		}
 	}
 	f("marketplace", func(ctx context.Context) error {
-		_, err := tenant.MarketplaceCounters(ctx, today, true, true)
+		_, err := tenant.MarketplaceCounters(ctx, today, store.Daily, true)
 		return err
 	})
 	for _, by := range []store.Grouping{store.ByVendor, store.ByProduct} {

@@ -106,7 +106,7 @@ func TestEveryReportIsTheJournal(t *testing.T) {
 	d := store.Dates{From: "2026-03-14", To: "2026-03-18"}
 	for _, c := range campaigns {
 		sum, err := tenant.CampaignReport(t.Context(), c.ID, d)
-		days, err2 := tenant.CampaignDaily(t.Context(), c.ID, d)
+		days, err2 := tenant.CampaignRows(t.Context(), c.ID, d, store.Daily)
 		bids, err3 := tenant.CampaignProducts(t.Context(), c.ID, d)
 		if err != nil || err2 != nil || err3 != nil {
 			t.Fatal(err, err2, err3)
@@ -121,7 +121,7 @@ func TestEveryReportIsTheJournal(t *testing.T) {
 	}
 	for i := range vendors {
 		vendor := fmt.Sprint("v", i)
-		sum := sumOf(tenant.VendorCounters(t.Context(), vendor, d, false))
+		sum := sumOf(tenant.VendorCounters(t.Context(), vendor, d, store.Whole))
 		byVendor.add(&sum)
 		all, err := tenant.Wallets(t.Context(), vendor)
 		if spent := sum.SpentImpressions + sum.SpentClicks; err != nil || deposited[vendor]-all[0].Balance != spent || all[0].Spent != spent {
@@ -129,13 +129,13 @@ func TestEveryReportIsTheJournal(t *testing.T) {
 		}
 	}
 	for i := range products {
-		sum := sumOf(tenant.ProductCounters(t.Context(), fmt.Sprint("p", i), d, true))
+		sum := sumOf(tenant.ProductCounters(t.Context(), fmt.Sprint("p", i), d, store.Daily))
 		byProduct.add(&sum)
 	}
 	for _, line := range pages(t, tenant, store.Interactions{From: w.Now().AddDate(0, 0, -5), To: w.Now().Add(time.Hour), By: store.ByCampaign, Hourly: true}, 100) {
 		byHour.add(&line.Counters)
 	}
-	total := sumOf(tenant.MarketplaceCounters(t.Context(), d, true, false))
+	total := sumOf(tenant.MarketplaceCounters(t.Context(), d, store.Daily, false))
 	whole.add(&total)
 	for what, got := range map[string]spentOf{
 		"campaigns": byCampaign, "days": byDay, "bids": byBid, "vendors": byVendor, "products": byProduct, "hours": byHour, "marketplace": whole,

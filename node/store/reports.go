@@ -45,10 +45,9 @@ func (t Tenant) CampaignReport(ctx context.Context, campaign ids.UUID, d Dates) 
 	return ofCampaign(sum), err
 }
 
-// CampaignSold returns the purchases that were attributed to a campaign by product sold, for each local day or, under an empty
-// date, for all of them.
-func (t Tenant) CampaignSold(ctx context.Context, campaign ids.UUID, d Dates, daily bool) (map[string][]ReportRow, error) {
-	y := t.newTally(daily)
+// CampaignSold returns the purchases that were attributed to a campaign by product sold, for each CounterRow.Date.
+func (t Tenant) CampaignSold(ctx context.Context, campaign ids.UUID, d Dates, by Granularity) (map[string][]ReportRow, error) {
+	y := t.newTally(by)
 	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) {
 		b.CampaignSaleCells(campaign, c.from, c.to, func(s *shard.ProductSales) {
 			y.row(s.Cell).Sold[s.Product] += s.Attributed.Count
@@ -75,9 +74,9 @@ func (t Tenant) CampaignAuctions(ctx context.Context, campaign ids.UUID, d Dates
 	return sum, err
 }
 
-// CampaignDaily returns a campaign's counters and auctions by local day, oldest first. Days without any are left out.
-func (t Tenant) CampaignDaily(ctx context.Context, campaign ids.UUID, d Dates) ([]ReportRow, error) {
-	y := t.newTally(true)
+// CampaignRows returns a campaign's counters and auctions by local day or hour, oldest first. Those without any are left out.
+func (t Tenant) CampaignRows(ctx context.Context, campaign ids.UUID, d Dates, by Granularity) ([]ReportRow, error) {
+	y := t.newTally(by)
 	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) {
 		for _, cell := range b.CampaignCells(campaign, c.from, c.to) {
 			y.add(cell.Cell, &cell.Counters)

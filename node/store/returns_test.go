@@ -56,11 +56,11 @@ func (w *shopping) sold(why string, of int, pieces, items int64) {
 	d := store.Dates{From: at.AddDate(0, 0, -2).Format(time.DateOnly), To: at.AddDate(0, 0, 1).Format(time.DateOnly)}
 	c := w.campaigns[of]
 	sum, err := tenant.CampaignReport(w.t.Context(), c.ID, d)
-	vendor := sumOf(tenant.VendorCounters(w.t.Context(), c.VendorID, d, false))
+	vendor := sumOf(tenant.VendorCounters(w.t.Context(), c.VendorID, d, store.Whole))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	byProduct, err := tenant.CampaignSold(w.t.Context(), c.ID, d, false)
+	byProduct, err := tenant.CampaignSold(w.t.Context(), c.ID, d, store.Whole)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestReturnsAreTakenFromTheCreditedCampaign(t *testing.T) {
 	}
 	w.sold("more came back than were bought", 0, 0, 0)
 	w.sold("the other campaign keeps its own", 1, 1, 1)
-	total := sumOf(w.Store.Tenant(managetest.Main).MarketplaceCounters(t.Context(), store.Dates{From: "2026-03-14", To: "2026-03-18"}, true, false))
+	total := sumOf(w.Store.Tenant(managetest.Main).MarketplaceCounters(t.Context(), store.Dates{From: "2026-03-14", To: "2026-03-18"}, store.Daily, false))
 	if total.PurchaseQuantity != 1 || total.PurchaseAmount != 3*money.PerMajor || total.Purchases != 1 {
 		t.Errorf("the marketplace sold %d pieces for %d in %d purchases, want one", total.PurchaseQuantity, total.PurchaseAmount, total.Purchases)
 	}

@@ -222,7 +222,7 @@ func TestReportsCutDaysInTheMarketplacesZone(t *testing.T) {
 		group := w.Store.Groups.GroupOf(ids.Shard(i))
 		propose(t, w, command.AppendEvents(nil, w.Now().UnixMilli(), &e), group)
 	}
-	days, err := tenant.CampaignDaily(t.Context(), c.ID, store.Dates{From: "2026-03-01", To: "2026-03-31"})
+	days, err := tenant.CampaignRows(t.Context(), c.ID, store.Dates{From: "2026-03-01", To: "2026-03-31"}, store.Daily)
 	if err != nil || len(days) != 2 || days[0].Date != "2026-03-16" || days[0].Impressions != 1 ||
 		days[1].Date != "2026-03-17" || days[1].Impressions != 2 {
 		t.Errorf("days: %+v, %v", days, err)

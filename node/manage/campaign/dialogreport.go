@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/money"
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
@@ -89,7 +90,7 @@ func daily(ctx context.Context, in *reportInput) (*daysOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := resource.Tenant(ctx).CampaignDaily(ctx, c.ID, days)
+	rows, err := resource.Tenant(ctx).CampaignRows(ctx, c.ID, days, store.Daily)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

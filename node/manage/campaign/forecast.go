@@ -125,7 +125,7 @@ func campaignRates(ctx context.Context, st store.Tenant, m *model.Marketplace, c
 }
 
 func marketplaceRates(ctx context.Context, st store.Tenant, m *model.Marketplace, now time.Time) (rates, error) {
-	all, err := st.MarketplaceCounters(ctx, ratesDates(m, now), false, false)
+	all, err := st.MarketplaceCounters(ctx, ratesDates(m, now), store.Whole, false)
 	if err != nil {
 		return rates{}, err
 	}

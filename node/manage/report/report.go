@@ -41,6 +41,7 @@ const (
 func Register(api huma.API) {
 	add(api, "getCampaignReport", base, "Sum a campaign's numbers over days.", sum)
 	add(api, "getCampaignDailyReport", base+"/daily", "List a campaign's numbers by day, oldest first; days without any are left out.", daily)
+	add(api, "getCampaignHourlyReport", base+"/hourly", "List a campaign's numbers by hour, oldest first, of at most 31 days; hours without any are left out.", hourly)
 	add(api, "getCampaignProductsReport", base+"/products", "List a campaign's numbers by product, in the order of product ids.", products)
 	registerSubjects(api)
 	registerModels(api)
@@ -230,7 +231,7 @@ func campaignSum(ctx context.Context, campaign ids.UUID, d store.Dates, byProduc
 	}
 	sum.Numbers = numbersOf(&c, st.Settings().CurrencyExponent)
 	if byProduct {
-		sold, err := st.CampaignSold(ctx, campaign, d, false)
+		sold, err := st.CampaignSold(ctx, campaign, d, store.Whole)
 		if err != nil {
 			return sum, resource.ErrorOf(err)
 		}
@@ -242,35 +243,58 @@ func campaignSum(ctx context.Context, campaign ids.UUID, d store.Dates, byProduc
 }
 
 func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {
-	d, campaign, through, err := in.open(ctx)
+	x, err := in.read(ctx, "getCampaignDailyReport", store.Daily)
 	if err != nil {
 		return nil, err
+	}
+	all := make([]Day, len(x.page))
+	for i := range x.page {
+		all[i] = Day{Date: x.page[i].Date, Numbers: x.numbers(i), Auctions: auctionsOf(&x.page[i].Auctions)}
+	}
+	return &dailyOutput{Days{all, x.end, x.through}}, nil
+}
+
+// campaignRows are the rows of a page of a campaign's report.
+type campaignRows struct {
+	page     []store.ReportRow
+	sold     map[string][]store.ReportRow // Nil unless they are to be counted by product.
+	end      resource.Page
+	through  resource.Time
+	exponent uint8
+}
+
+// read reads a page of the campaign's rows.
+func (in *PagedInput) read(ctx context.Context, operation string, by store.Granularity) (x campaignRows, err error) {
+	d, campaign, through, err := in.open(ctx)
+	if err == nil {
+		d, err = within(d, by)
+	}
+	if err != nil {
+		return x, err
 	}
 	st := resource.Tenant(ctx)
-	rows, err := st.CampaignDaily(ctx, campaign, d)
+	rows, err := st.CampaignRows(ctx, campaign, d, by)
 	if err != nil {
-		return nil, resource.ErrorOf(err)
+		return x, resource.ErrorOf(err)
 	}
 	date := func(r store.ReportRow) string { return r.Date }
-	page, end, err := cut(in.cursors(ctx, "getCampaignDailyReport"), in.Paging, date, rows)
-	if err != nil {
-		return nil, err
+	x = campaignRows{through: through, exponent: st.Settings().CurrencyExponent}
+	if x.page, x.end, err = cut(in.cursors(ctx, operation), in.Paging, date, rows); err != nil {
+		return x, err
 	}
-	var sold map[string][]store.ReportRow
 	if in.PurchaseCountByProduct {
-		if sold, err = st.CampaignSold(ctx, campaign, d, true); err != nil {
-			return nil, resource.ErrorOf(err)
-		}
+		x.sold, err = st.CampaignSold(ctx, campaign, d, by)
 	}
-	exponent := st.Settings().CurrencyExponent
-	all := make([]Day, len(page))
-	for i := range page {
-		all[i] = Day{Date: page[i].Date, Numbers: numbersOf(&page[i].Counters, exponent), Auctions: auctionsOf(&page[i].Auctions)}
-		if in.PurchaseCountByProduct {
-			all[i].Purchases.count(sold[page[i].Date])
-		}
+	return x, resource.ErrorOf(err)
+}
+
+// numbers returns those of a row.
+func (x *campaignRows) numbers(i int) Numbers {
+	n := numbersOf(&x.page[i].Counters, x.exponent)
+	if x.sold != nil {
+		n.Purchases.count(x.sold[x.page[i].Date])
 	}
-	return &dailyOutput{Days{all, end, through}}, nil
+	return n
 }
 
 func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {

@@ -49,7 +49,7 @@ type subject interface {
 	views(row *store.CounterRow) *int64
 	// auctions are those of a row, or nil for a report that has none.
 	auctions(row *store.CounterRow) *Auctions
-	numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error)
+	numbers(ctx context.Context, st store.Tenant, d store.Dates, by store.Granularity) ([]store.CounterRow, error)
 }
 
 type comparedSubject interface {
@@ -120,21 +120,25 @@ func registerSubjects(api huma.API) {
 		vendor      = "Impressions and clicks of a vendor's campaigns, and purchases of the products that no other vendor sells"
 		marketplace = "All events of the marketplace, with and without a campaign"
 		perDay      = ", by day, oldest first; days without any are left out."
+		perHour     = ", by hour, oldest first, of at most 31 days; hours without any are left out."
 	)
 	add(api, "getProductReport", service+"/products/{product_id}", product+", summed over days.", total[ProductSumInput])
 	add(api, "getProductDailyReport", service+"/products/{product_id}/daily", product+perDay, totalDays[ProductDaysInput])
+	add(api, "getProductHourlyReport", service+"/products/{product_id}/hourly", product+perHour, totalHours[ProductDaysInput])
 	add(api, "getVendorReport", service+"/vendors/{vendor_id}", vendor+", summed over days.", total[VendorSumInput])
 	add(api, "getVendorDailyReport", service+"/vendors/{vendor_id}/daily", vendor+perDay, totalDays[VendorDaysInput])
+	add(api, "getVendorHourlyReport", service+"/vendors/{vendor_id}/hourly", vendor+perHour, totalHours[VendorDaysInput])
 	add(api, "getMarketplaceReport", service+"/marketplace", marketplace+", summed over days.", total[MarketplaceSumInput])
 	add(api, "getMarketplaceDailyReport", service+"/marketplace/daily", marketplace+perDay, totalDays[MarketplaceDaysInput])
+	add(api, "getMarketplaceHourlyReport", service+"/marketplace/hourly", marketplace+perHour, totalHours[MarketplaceDaysInput])
 }
 
 func (in *ProductInput) scope() []string {
 	return []string{"product", in.ProductID, in.StartDate, in.EndDate}
 }
 
-func (in *ProductInput) numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error) {
-	rows, err := st.ProductCounters(ctx, in.ProductID, d, daily)
+func (in *ProductInput) numbers(ctx context.Context, st store.Tenant, d store.Dates, by store.Granularity) ([]store.CounterRow, error) {
+	rows, err := st.ProductCounters(ctx, in.ProductID, d, by)
 	return rows, resource.ErrorOf(err)
 }
 
@@ -142,8 +146,8 @@ func (in *VendorInput) scope() []string {
 	return []string{"vendor", in.VendorID, in.StartDate, in.EndDate}
 }
 
-func (in *VendorInput) numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error) {
-	rows, err := st.VendorCounters(ctx, in.VendorID, d, daily)
+func (in *VendorInput) numbers(ctx context.Context, st store.Tenant, d store.Dates, by store.Granularity) ([]store.CounterRow, error) {
+	rows, err := st.VendorCounters(ctx, in.VendorID, d, by)
 	return rows, resource.VendorErrorOf(err)
 }
 
@@ -151,8 +155,8 @@ func (in *MarketplaceInput) scope() []string {
 	return []string{"marketplace", in.StartDate, in.EndDate}
 }
 
-func (in *MarketplaceInput) numbers(ctx context.Context, st store.Tenant, d store.Dates, daily bool) ([]store.CounterRow, error) {
-	rows, err := st.MarketplaceCounters(ctx, d, daily, in.PurchaseCountByProduct)
+func (in *MarketplaceInput) numbers(ctx context.Context, st store.Tenant, d store.Dates, by store.Granularity) ([]store.CounterRow, error) {
+	rows, err := st.MarketplaceCounters(ctx, d, by, in.PurchaseCountByProduct)
 	return rows, resource.ErrorOf(err)
 }
 
@@ -197,7 +201,7 @@ func total[I any, P interface {
 // totalSum sums the numbers of a subject over days.
 func totalSum(ctx context.Context, in subject, d store.Dates) (Comparison, error) {
 	st := resource.Tenant(ctx)
-	rows, err := in.numbers(ctx, st, d, false)
+	rows, err := in.numbers(ctx, st, d, store.Whole)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -213,26 +217,45 @@ func totalDays[I any, P interface {
 	*I
 	pagedSubject
 }](ctx context.Context, input *I) (*totalDaysOutput, error) {
-	in, st := P(input), resource.Tenant(ctx)
+	in := P(input)
+	x, err := totalRows(ctx, in, "daily", store.Daily)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]TotalDay, len(x.page))
+	for i := range x.page {
+		n := &x.page[i]
+		all[i] = TotalDay{n.Date, totalOf(in, n, x.exponent), in.views(n), in.auctions(n)}
+	}
+	return &totalDaysOutput{TotalDays{all, x.end, x.through}}, nil
+}
+
+// subjectRows are the rows of a page of the report of a subject.
+type subjectRows struct {
+	page     []store.CounterRow
+	end      resource.Page
+	through  resource.Time
+	exponent uint8
+}
+
+// totalRows reads a page of the rows of a subject.
+func totalRows(ctx context.Context, in pagedSubject, name string, by store.Granularity) (x subjectRows, err error) {
+	st := resource.Tenant(ctx)
 	d, err := in.dates()
+	if err == nil {
+		d, err = within(d, by)
+	}
 	if err != nil {
-		return nil, err
+		return x, err
 	}
-	through := resource.Time(st.CompleteThrough().UnixMilli())
-	rows, err := in.numbers(ctx, st, d, true)
+	x = subjectRows{through: resource.Time(st.CompleteThrough().UnixMilli()), exponent: st.Settings().CurrencyExponent}
+	rows, err := in.numbers(ctx, st, d, by)
 	if err != nil {
-		return nil, err
+		return x, err
 	}
-	cursors := resource.CursorsFor(ctx, st.CursorKey(), "daily", in.scope()...)
-	page, end, err := cut(cursors, in.paging(), func(n store.CounterRow) string { return n.Date }, rows)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]TotalDay, len(page))
-	for i := range page {
-		all[i] = TotalDay{page[i].Date, totalOf(in, &page[i], st.Settings().CurrencyExponent), in.views(&page[i]), in.auctions(&page[i])}
-	}
-	return &totalDaysOutput{TotalDays{all, end, through}}, nil
+	cursors := resource.CursorsFor(ctx, st.CursorKey(), name, in.scope()...)
+	x.page, x.end, err = cut(cursors, in.paging(), func(n store.CounterRow) string { return n.Date }, rows)
+	return x, err
 }
 
 func totalOf(in subject, n *store.CounterRow, exponent uint8) Numbers {

@@ -26,6 +26,16 @@ func (d TotalDays) Table() resource.Table {
 	return resource.Table{Rows: d.Reports, Page: d.Page, CompleteThrough: d.CompleteThrough}
 }
 
+// Table has one row per hour.
+func (h Hours) Table() resource.Table {
+	return resource.Table{Rows: h.Reports, Page: h.Page, CompleteThrough: h.CompleteThrough}
+}
+
+// Table has one row per hour.
+func (h TotalHours) Table() resource.Table {
+	return resource.Table{Rows: h.Reports, Page: h.Page, CompleteThrough: h.CompleteThrough}
+}
+
 // Table has one row per product.
 func (p Products) Table() resource.Table {
 	return resource.Table{Rows: p.Reports, Page: p.Page, CompleteThrough: p.CompleteThrough}
