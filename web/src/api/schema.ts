@@ -11,7 +11,7 @@ export interface Schemas {
   "agency.Patch": { "budget"?: number | null; "budgetPeriod"?: "daily" | "weekly" | "monthly" | "total"; "endDate"?: string | null; "isActive"?: boolean; "name"?: string; "startDate"?: string; "targetRoas"?: number | null; "unlimited"?: boolean };
   "agency.Target": { "id": string; "type": "product" };
   "apikey.Body": { "expiresAt"?: string; "kind": "auction" | "management"; "name": string };
-  "apikey.Key": { "createdAt": string; "expiresAt": string | null; "keyId": string; "kind": "auction" | "management"; "name": string };
+  "apikey.Key": { "createdAt": string; "expiresAt": string | null; "keyId": string; "kind": "auction" | "management"; "lastUsedAt": string | null; "name": string };
   "apikey.List": { "hasMore": boolean; "keys": (Schemas["apikey.Key"])[]; "nextPage"?: string };
   "apikey.NewKey": { "createdAt": string; "expiresAt": string | null; "key": string; "keyId": string; "kind": "auction" | "management"; "name": string };
   "asset.Asset": { "brands": (string)[]; "createdAt": string; "fields": Record<string, string> | null; "id": string; "isExternal": boolean; "metadata": Record<string, string> | null; "mimetype": string | null; "name": string; "previewUrl"?: string; "productIds": (string)[]; "reason"?: string; "status": "pending_upload" | "pending_approval" | "upload_error" | "approved" | "rejected"; "updatedAt": string; "uploadUrl"?: string; "url": string; "vendorId": string };
@@ -169,6 +169,8 @@ export interface Schemas {
   "report.Comparison": { "attributed": Schemas["report.Attributed"]; "auctions"?: Schemas["report.Auctions"]; "clicks": Schemas["report.Spend"]; "endDate": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"]; "startDate": string };
   "report.Day": { "attributed": Schemas["report.Attributed"]; "auctions": Schemas["report.Auctions"] | null; "clicks": Schemas["report.Spend"]; "date": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"] };
   "report.Days": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Day"])[] };
+  "report.Hour": { "attributed": Schemas["report.Attributed"]; "auctions": Schemas["report.Auctions"] | null; "clicks": Schemas["report.Spend"]; "hour": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"] };
+  "report.Hours": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Hour"])[] };
   "report.Interaction": { "adSpentClicks": number; "adSpentImpressions": number; "campaignId"?: string; "chargedClicks": number; "chargedImpressions": number; "clicks": number; "impressions": number; "productId"?: string; "timestamp": string; "totalPurchaseAmount": number; "totalPurchaseCount": number; "totalPurchaseQuantity": number; "vendorId": string | null };
   "report.Interactions": { "completeThrough": string; "hasMore": boolean; "interactions": (Schemas["report.Interaction"])[]; "nextPage"?: string };
   "report.Invalid": { "byCampaignHour": number; "byUserDay": number; "byUserHour": number; "clicks": number; "repeated": number; "tooLate": number; "tooSoon": number };
@@ -191,6 +193,8 @@ export interface Schemas {
   "report.Total": { "attributed": Schemas["report.Attributed"]; "auctions"?: Schemas["report.Auctions"]; "clicks": Schemas["report.Spend"]; "comparison"?: Schemas["report.Comparison"]; "completeThrough": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"] };
   "report.TotalDay": { "attributed": Schemas["report.Attributed"]; "auctions"?: Schemas["report.Auctions"]; "clicks": Schemas["report.Spend"]; "date": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"] };
   "report.TotalDays": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.TotalDay"])[] };
+  "report.TotalHour": { "attributed": Schemas["report.Attributed"]; "auctions"?: Schemas["report.Auctions"]; "clicks": Schemas["report.Spend"]; "hour": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"] };
+  "report.TotalHours": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.TotalHour"])[] };
   "resource.RestrictionType": { "frequencyType": "daily" | "weekly" | "monthly"; "id": number; "interactionType": "impressions" | "clicks" | "conversions"; "level": "campaign" | "bid" };
   "resource.Template": { "adFormat": "banner" | "sponsored_brand"; "createdAt": string; "description": string; "id": string; "isArchived": boolean; "jsonSchema": Record<string, unknown>; "marketplaceId": string; "name": string; "previewScreenshot": string | null; "previewUrl": string | null; "updatedAt": string };
   "restriction.Types": { "restrictionTypes": (Schemas["resource.RestrictionType"])[] };
@@ -942,6 +946,12 @@ export interface Operations {
     body: undefined;
     answer: Schemas["report.Days"];
   };
+  "GET /reporting-service/campaigns/{campaign_id}/hourly": {
+    path: { "campaign_id": string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
+    body: undefined;
+    answer: Schemas["report.Hours"];
+  };
   "GET /reporting-service/campaigns/{campaign_id}/products": {
     path: { "campaign_id": string };
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
@@ -966,6 +976,12 @@ export interface Operations {
     body: undefined;
     answer: Schemas["report.TotalDays"];
   };
+  "GET /reporting-service/marketplace/hourly": {
+    path: {};
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
+    body: undefined;
+    answer: Schemas["report.TotalHours"];
+  };
   "GET /reporting-service/products/{product_id}": {
     path: { "product_id": string };
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
@@ -978,6 +994,12 @@ export interface Operations {
     body: undefined;
     answer: Schemas["report.TotalDays"];
   };
+  "GET /reporting-service/products/{product_id}/hourly": {
+    path: { "product_id": string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
+    body: undefined;
+    answer: Schemas["report.TotalHours"];
+  };
   "GET /reporting-service/vendors/{vendor_id}": {
     path: { "vendor_id": string };
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
@@ -989,6 +1011,12 @@ export interface Operations {
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
     body: undefined;
     answer: Schemas["report.TotalDays"];
+  };
+  "GET /reporting-service/vendors/{vendor_id}/hourly": {
+    path: { "vendor_id": string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
+    body: undefined;
+    answer: Schemas["report.TotalHours"];
   };
   "GET /segment-service/segments": {
     path: {};
