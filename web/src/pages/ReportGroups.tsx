@@ -11,7 +11,7 @@ import { formatMoney } from "../ui/money";
 import { Empty, Loaded } from "../ui/States";
 import { Time } from "../ui/time";
 import { download } from "./csv";
-import { NameOf } from "./NameOf";
+import { Named, useNames } from "./names";
 import { groupInteractions, type Row } from "./reportRows";
 import { csvOf, reportColumns } from "./Reports";
 
@@ -66,6 +66,10 @@ const titles: Record<Grouping, string> = { vendor: "Vendor", campaign: "Campaign
 function Groups({ by, data }: { by: Grouping; data: Read }) {
   const { marketplace } = useCurrent();
   const [shown, setShown] = useState(pageSize);
+  const names = useNames(
+    by,
+    data.rows.slice(0, shown).map((row) => row.name),
+  );
   if (data.rows.length === 0) return <Empty title="No events in this range">Choose another range.</Empty>;
   const top = data.rows.slice(0, barsMax).filter((row) => row.spend > 0);
   return (
@@ -81,7 +85,7 @@ function Groups({ by, data }: { by: Grouping; data: Read }) {
           <Bars
             of={top.map((row) => ({
               key: row.name,
-              name: <NameOf kind={by} id={row.name} />,
+              name: <Named kind={by} id={row.name} names={names} />,
               count: row.spend,
               text: formatMoney(row.spend, marketplace),
             }))}
@@ -107,7 +111,7 @@ function Groups({ by, data }: { by: Grouping; data: Read }) {
         empty={null}
         minWidth={820}
         columns={reportColumns(titles[by], marketplace, (row) => (
-          <NameOf kind={by} id={row.name} />
+          <Named kind={by} id={row.name} names={names} />
         ))}
       />
       {data.rows.length > shown && (
