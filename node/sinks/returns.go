@@ -2,6 +2,7 @@ package sinks
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/store"
@@ -95,9 +96,7 @@ func (f *Follower) scanReturns(ctx context.Context, day uint32) (complete bool, 
 	if f.returns.sent == nil || len(f.returns.sent)+len(found) > sentReturnsMax {
 		f.returns.sent = map[creditName]int64{}
 	}
-	for name, pieces := range found {
-		f.returns.sent[name] = pieces
-	}
+	maps.Copy(f.returns.sent, found)
 	return complete, nil
 }
 
