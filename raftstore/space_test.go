@@ -201,7 +201,7 @@ func TestAllNodesWithoutSpace(t *testing.T) {
 			t.Helper()
 			for i := range 3 {
 				s, _ := c.Store(i)
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				if _, err := s.Group(1).Propose(ctx, raftstoretest.LedgerCommand(2)); !errors.Is(err, raftstore.ErrNoSpace) {
 					t.Errorf("%s, node %d: %v", what, i, err)
 				}

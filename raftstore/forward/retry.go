@@ -14,8 +14,9 @@ import (
 const (
 	retryPauseMin = 20 * time.Millisecond
 	retryPauseMax = time.Second
-	// noSpaceRetryMax is how long a caller waits for a leader with space.
-	noSpaceRetryMax = 2 * time.Second
+	// noSpaceRetryMax is how long a caller waits for a leader with space after the first one had none. Elections before do
+	// not count: the node without space may win one, and transfers the leadership at once.
+	noSpaceRetryMax = 3 * time.Second
 )
 
 // Attempt tries once to get something done by the leader: this node when address is empty, else the node at address.
@@ -29,7 +30,8 @@ type Attempt func(ctx context.Context, address string) (hint string, err error)
 // INVARIANT: an outcome that was unknown once stays unknown until the same bytes succeed: the error is then
 // proposal.ErrUnknown and none that says that nothing was applied, whatever later attempts returned.
 func (g Group) Retry(ctx context.Context, unknown bool, try Attempt) error {
-	hint, followed, began := "", false, time.Now()
+	hint, followed := "", false
+	var refused time.Time // When a leader first had no space.
 	for pause := retryPauseMin; ; pause = min(2*pause, retryPauseMax) {
 		address := hint
 		if address == "" {
@@ -42,7 +44,10 @@ func (g Group) Retry(ctx context.Context, unknown bool, try Attempt) error {
 		case !unknown && (errors.Is(err, proposal.ErrTooLarge) || errors.Is(err, proposal.ErrClosed) || errors.Is(err, proposal.ErrOverloaded)):
 			return err
 		case errors.Is(err, proposal.ErrNoSpace): // The leader transfers its leadership, or no node has space.
-			if !unknown && time.Since(began) > noSpaceRetryMax {
+			if refused.IsZero() {
+				refused = time.Now()
+			}
+			if !unknown && time.Since(refused) > noSpaceRetryMax {
 				return proposal.ErrNoSpace
 			}
 		case errors.Is(err, proposal.ErrUnknown):

@@ -245,8 +245,8 @@ export function accessTests(given) {
     while (held.length === 0) await page.waitForTimeout(20);
     await demo.stop();
     try {
-      await page.unroute("**/assets/Placements-*.js");
       for (const route of held) await route.abort("connectionrefused");
+      await page.unroute("**/assets/Placements-*.js");
       await page.getByText("The node does not answer", { exact: true }).waitFor();
     } finally {
       await demo.start();
