@@ -218,7 +218,7 @@ type Sinks struct {
 type KafkaSink struct {
 	Brokers          []string `help:"Kafka: some brokers of the cluster to which charges, reversals and conversions are sent within about a second; none: off. The same on all nodes." placeholder:"HOST:PORT,…"`
 	ChargesTopic     string   `help:"Kafka: topic of charges and reversals; it must exist." placeholder:"TOPIC"`
-	ConversionsTopic string   `help:"Kafka: topic of conversions; it must exist." placeholder:"TOPIC"`
+	ConversionsTopic string   `help:"Kafka: topic of conversions and returns; it must exist." placeholder:"TOPIC"`
 	Cursor           string   `help:"Kafka: name under which the cluster remembers what was sent; another name begins as sinks.start says." placeholder:"NAME"`
 	TLS              bool     `help:"Kafka: connect with TLS."`
 	Authority        string   `help:"Kafka: certificates of the authorities of the brokers, PEM; empty: those of the system." placeholder:"FILE"`

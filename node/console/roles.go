@@ -59,7 +59,8 @@ var rules = []struct {
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",
 		"getMarketplaceReport", "getMarketplaceDailyReport", "getMarketplaceHourlyReport",
-		"getProductReport", "getProductDailyReport", "getProductHourlyReport", "listSegments", "getProduct", "listAttributionModels", "getAttributionModels",
+		"getProductReport", "getProductDailyReport", "getProductHourlyReport", "listSegments", "getProduct",
+		"listAttributionModels", "getAttributionModels",
 	}},
 	{slices.Concat(staff, vendors), NoVendor, []string{
 		"listCategories", "countCategories", "getCategory", "listRestrictionTypes", "getRestrictionType",

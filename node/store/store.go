@@ -100,8 +100,8 @@ type CampaignState = shard.CampaignState
 
 // ReportRow is one line of a report.
 type ReportRow struct {
-	Date      string // YYYY-MM-DD in the marketplace's time zone; empty in reports by product.
-	ProductID string // Empty in daily reports.
+	Date      string // As CounterRow.Date; empty in reports by product.
+	ProductID string // Empty in reports by day or hour.
 	rollup.Counters
 	Auctions rollup.Auctions // Not filled by product.
 }

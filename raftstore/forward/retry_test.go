@@ -68,3 +68,31 @@ func TestUnknownStaysUnknown(t *testing.T) {
 		}
 	}
 }
+
+// The wait for a leader with space begins when a leader had none, whatever the election before took.
+func TestWaitForALeaderWithSpace(t *testing.T) {
+	const election, poor = 5 * time.Second, 2 * time.Second
+	for _, ends := range []bool{true, false} { // Whether another node leads at last.
+		synctest.Test(t, func(t *testing.T) {
+			g, _, end := lone(t)
+			began := time.Now()
+			err := g.Retry(t.Context(), false, func(context.Context, string) (string, error) {
+				switch at := time.Since(began); {
+				case at < election:
+					return "", proposal.ErrNotLeader
+				case at < election+poor || !ends:
+					return "", proposal.ErrNoSpace
+				}
+				return "", nil
+			})
+			took := time.Since(began)
+			if ends && err != nil {
+				t.Errorf("refused after %v although a leader with space came: %v", took, err)
+			}
+			if !ends && (!errors.Is(err, proposal.ErrNoSpace) || took > election+noSpaceRetryMax+3*retryPauseMax) {
+				t.Errorf("without one: %v after %v", err, took)
+			}
+			end()
+		})
+	}
+}

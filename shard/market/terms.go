@@ -13,7 +13,7 @@ type CampaignTerms struct {
 	Include     []uint32 // Segments. The user must be in one of them; empty: all users.
 	Exclude     []uint32 // Segments. The user must be in none of them.
 	Multipliers []SegmentFactor
-	Schedule    []uint16 // By local hour of the week, in units of 1/ScheduleOne; nil: the bid is unchanged at all hours.
+	Schedule    []uint16 // By local hour of the week, in units of 1/model.ScheduleOne; nil: the bid is unchanged at all hours.
 	Caps        []model.Cap
 	Products    []uint32 // Rows of the campaign's productIds.
 }
@@ -21,7 +21,7 @@ type CampaignTerms struct {
 // SegmentFactor is a multiplier for the users of a segment.
 type SegmentFactor struct {
 	Segment uint32
-	Factor  uint32 // In units of 1/MultiplierOne.
+	Factor  uint32 // In units of 1/model.MultiplierOne.
 }
 
 // setTerms stores the terms of a campaign and reports whether it has any.

@@ -70,7 +70,7 @@ type BannerAsset struct {
 type Dimensions struct{ Width, Height uint32 }
 
 // MediaSlot is what auctions need of a media slot, the management resource where banners are shown. It is fed from the
-// slot's record (Market.PutMediaSlot).
+// slot's record (market.Market.PutMediaSlot).
 type MediaSlot struct {
 	ID         string // External id.
 	Active     bool
@@ -78,14 +78,14 @@ type MediaSlot struct {
 }
 
 // Placement is what auctions need of a sponsored-brand placement. It is fed from the placement's record
-// (Market.PutPlacement).
+// (market.Market.PutPlacement).
 type Placement struct {
 	ID         string // UUID as text. An auction may name it instead of the external id.
 	ExternalID string
 	Active     bool
 }
 
-// Asset is what auctions need of an asset. It is fed from the asset's record (Market.PutAsset).
+// Asset is what auctions need of an asset. It is fed from the asset's record (market.Market.PutAsset).
 type Asset struct {
 	ID       string // UUID as text.
 	URL      string

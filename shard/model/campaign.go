@@ -83,7 +83,7 @@ const (
 )
 
 // Campaign is an advertising campaign of a vendor, with one budget, one wallet and many bids. Its balances are not part
-// of it; see Balances.
+// of it; see market.Balances.
 type Campaign struct {
 	ID              ids.UUID // Its shard equals the shard of the vendor's account.
 	Ordinal         uint32   // Within the raft group, from 1, never reused; part of the resolvedBidId.
@@ -92,7 +92,7 @@ type Campaign struct {
 	VendorID        string
 	Wallet          ids.UUID
 	Name            string
-	Type            string // One of the types below.
+	Type            string // One of the types above.
 	Format          AdFormat
 	Charge          ChargeType
 	Price           PriceRule

@@ -22,9 +22,8 @@ type Served struct {
 
 // Decision is the result of a tick. Everything in it is an integer, so that it can be replicated as it is.
 type Decision struct {
-	// Word is what auctions read, in the form of the words above: the high half is the probability that the campaign
-	// competes in units of 1/2^32, with all ones for always; the low half is the factor of its bids in units of 1/2^31.
-	// It is Stopped while nothing is left for the day or the period, and Open while the campaign is not paced.
+	// Word is what auctions read, as word.go describes it. It is Stopped while nothing is left for the day or the period,
+	// and Open while the campaign is not paced.
 	Word uint64
 	// Hold is the expected cost of ads whose outcome is open, rounded up. It is at least 0. Room for the next ad is
 	// what is left of the budget less the hold.

@@ -1,5 +1,5 @@
-// Package report serves the numbers of campaigns, products, vendors and the marketplace: sums, daily numbers, and lines of
-// interactions.
+// Package report serves the numbers of campaigns, products, vendors and the marketplace: sums, numbers by day and by hour, and
+// lines of interactions.
 //
 // Reports of products, vendors and the marketplace, and interactions, read the hours of all campaigns (of the vendor) in their span. Their
 // cost depends on what they read and not on what they answer, so they run beside auctions and within a budget (node/limits). A

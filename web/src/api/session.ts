@@ -35,7 +35,7 @@ const sessionOf = (answer: Answered): Session => ({
 // SignedOut is what the service answers without a session.
 export interface SignedOut {
   needsAdmin: boolean;
-  leaving?: boolean; // The session is being ended.
+  leaving?: boolean; // Set by this page, not by the service: the session is being ended.
   provider?: string; // Name of the identity provider through which people may sign in.
 }
 

@@ -45,6 +45,8 @@ function reloadOnce(): boolean {
   return true;
 }
 
+// arrive loads a script as soon as the node answers. shown reports whether a person waits for it: nothing else may load the
+// window again.
 async function arrive<T>(load: () => Promise<T>, shown: () => boolean): Promise<T> {
   for (let tries = 1; ; ) {
     while (!(await nodeAnswers())) await wait(againMillis);

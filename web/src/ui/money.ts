@@ -34,7 +34,8 @@ export function formatMoney(minor: number | string, currency: Currency): string 
   return formatMajor(major(minor, currency.currencyExponent), currency);
 }
 
-// formatMajor formats an amount in major units, as events and prices carry it, with at most so many digits of a fraction.
+// formatMajor formats an amount in major units, as events and prices carry it. The fraction has as many digits as the
+// currency, and up to most digits where the amount has them.
 export function formatMajor(amount: number | string, currency: Currency, most = 4): string {
   const digits = currency.currencyExponent;
   const text = plain(amount) as Intl.StringNumericLiteral;
