@@ -40,7 +40,7 @@ func (b *Batch) endRun() {
 	b.run.sort()
 	for i := range b.run.changes {
 		c := &b.run.changes[i]
-		if c.deleted {
+		if c.deleted() {
 			b.mustWrite(b.p.Delete(b.fullKey(b.run.key(c)), nil))
 		} else {
 			b.mustWrite(b.p.Set(b.fullKey(b.run.key(c)), b.run.value(c), nil))

@@ -15,35 +15,51 @@ type run struct {
 	bytes   []byte // Keys and values, one after the other.
 }
 
-// change sets or deletes one key.
+// change sets or deletes one key. Sorting moves changes, so they are small.
 type change struct {
-	begin            uint64 // The first bytes of the key, so that most comparisons touch nothing else.
-	at               int    // Where the key begins in bytes; the value follows it. It orders the changes of one key.
-	keyLen, valueLen int
-	deleted          bool
+	begin    [2]uint64 // The first sixteen bytes of the key, so that most comparisons touch nothing else.
+	at       int       // Where the key begins in bytes; the value follows it. It orders the changes of one key.
+	keyLen   uint32
+	valueLen int32 // Negative: the key is deleted.
 }
 
+func (c *change) deleted() bool { return c.valueLen < 0 }
+
 func (r *run) add(key, value []byte, deleted bool) {
-	var begin [8]byte
+	var begin [16]byte
 	copy(begin[:], key)
-	r.changes = append(r.changes, change{
-		begin: binary.BigEndian.Uint64(begin[:]), at: len(r.bytes), keyLen: len(key), valueLen: len(value), deleted: deleted,
-	})
+	c := change{
+		begin: [2]uint64{binary.BigEndian.Uint64(begin[:8]), binary.BigEndian.Uint64(begin[8:])},
+		at:    len(r.bytes), keyLen: uint32(len(key)), valueLen: int32(len(value)), // Pebble takes no batch of 4 GB.
+	}
+	if deleted {
+		c.valueLen = -1
+	}
+	r.changes = append(r.changes, c)
 	r.bytes = append(append(r.bytes, key...), value...)
 }
 
-func (r *run) key(c *change) []byte { return r.bytes[c.at : c.at+c.keyLen] }
+func (r *run) key(c *change) []byte { return r.bytes[c.at : c.at+int(c.keyLen)] }
 
-func (r *run) value(c *change) []byte { return r.bytes[c.at+c.keyLen : c.at+c.keyLen+c.valueLen] }
+// value returns the value of a change that is no deletion.
+func (r *run) value(c *change) []byte {
+	from := c.at + int(c.keyLen)
+	return r.bytes[from : from+int(c.valueLen)]
+}
+
+const changeSize = 32 // Bytes of a change.
 
 // size is the memory that the changes occupy, in bytes.
-func (r *run) size() int { return len(r.bytes) + 40*len(r.changes) }
+func (r *run) size() int { return len(r.bytes) + changeSize*len(r.changes) }
 
 // sort orders the changes by key, and those of one key as they were made.
 func (r *run) sort() {
 	slices.SortFunc(r.changes, func(a, b change) int {
-		if a.begin != b.begin {
-			return cmp.Compare(a.begin, b.begin)
+		if a.begin[0] != b.begin[0] {
+			return cmp.Compare(a.begin[0], b.begin[0])
+		}
+		if a.begin[1] != b.begin[1] {
+			return cmp.Compare(a.begin[1], b.begin[1])
 		}
 		return cmp.Or(bytes.Compare(r.key(&a), r.key(&b)), cmp.Compare(a.at, b.at))
 	})
