@@ -32,6 +32,7 @@ PLANTED          := all
 SCENARIO         := mixed
 MINUTES          := 3
 SINK_MINUTES     := 0
+HEALTHY          := 5m
 NODES            := 3
 SEED             :=
 DIST             := dist
@@ -248,6 +249,10 @@ import: build ## Import ROWS products with a bid each, kill -9 the importer 20 t
 .PHONY: nemesis
 nemesis: ## Inject faults into a cluster of real processes and check what its clients saw. Linux, root. MINUTES=60 NODES=3 SEED=7.
 	@go run ./loadtest/nemesis --minutes $(MINUTES) --nodes $(NODES) --seed $(or $(SEED),0) $(ARGS)
+
+.PHONY: alerts
+alerts: build ## Let a real Prometheus watch three nodes: healthy for HEALTHY=5m, then eight faults, each with its alerts. Linux, root.
+	@go run ./loadtest/alerts --healthy $(HEALTHY) $(ARGS)
 
 .PHONY: hostile
 hostile: build ## Attack a node with 1,024 files and 1 GiB from loopback while a storefront uses it, and check its promises. Linux. MINUTES=60 SEED=7.
