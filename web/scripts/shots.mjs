@@ -17,20 +17,18 @@ try {
   await fillDemo(demo);
   console.log(`the demo's shoppers browse for ${seconds} s`);
   await sleep(seconds * 1_000);
-  for (const view of views.filter(({ name }) => wanted.includes(name))) {
-    await showEach(browser, demo, view, async ({ page }, row) => {
-      await firstRates(page);
-      await screenshot(page, `shot-${view.name}-${nameOf(row)}`);
-    });
-    await showEntrances(browser, demo, view, ({ page }, { path }) =>
-      screenshot(page, `shot-${view.name}-without-session${path.replaceAll(/[^a-z0-9]+/gi, "-")}`),
-    );
-    await showDialogs(browser, demo, view, ({ page }, button) =>
-      screenshot(page, `shot-${view.name}-dialog-${button.replaceAll(" ", "-")}`),
-    );
-    await showInspector(view);
-    console.log(`${view.name} is done`);
-  }
+  const shown = views.filter(({ name }) => wanted.includes(name));
+  await showEach(browser, demo, shown, async ({ page }, row, _, view) => {
+    await firstRates(page);
+    await screenshot(page, `shot-${view.name}-${nameOf(row)}`);
+  });
+  await showEntrances(browser, demo, shown, ({ page }, { path }, view) =>
+    screenshot(page, `shot-${view.name}-without-session${path.replaceAll(/[^a-z0-9]+/gi, "-")}`),
+  );
+  await showDialogs(browser, demo, shown, ({ page }, button, view) =>
+    screenshot(page, `shot-${view.name}-dialog-${button.replaceAll(" ", "-")}`),
+  );
+  for (const view of shown) await showInspector(view);
 } finally {
   await browser.close();
   await demo.remove();

@@ -10,6 +10,13 @@ async function checkWidth(page, where) {
   assert.ok(content <= screen, `${where} is ${content} pixels wide on a screen of ${screen}`);
 }
 
+// check fails for what is too wide or not accessible, and keeps a picture.
+async function check(page, view, where, picture) {
+  await checkWidth(page, where);
+  await screenshot(page, `${view.name}-${picture}`);
+  if (view.name !== "narrow") await checkAccessibility(page, where);
+}
+
 export function pageTests(given) {
   test("every page of the console has a row, and every tab", () => {
     const pages = listed();
@@ -24,39 +31,33 @@ export function pageTests(given) {
       assert.ok(page === "*" || pages.some((known) => known.page === page), `${page} is no page of the console`);
   });
 
-  for (const view of views) {
-    test(`every page, ${view.name}`, async () => {
-      await showEach(given.browser, given.demo, view, async ({ page, faults }, row, address) => {
-        assert.equal(
-          await page.getByRole("alert").count(),
-          0,
-          `${address} shows a failure: ${await page.getByRole("alert").allInnerTexts()}`,
-        );
-        if (row.tab) assert.equal(await page.getByRole("tab", { selected: true }).count(), 1, `${address} shows no tab`);
-        if (row.page !== "*") assert.equal(await page.getByText("No such page").count(), 0, address);
-        await checkWidth(page, address);
-        await screenshot(page, `${view.name}-${nameOf(row)}`);
-        if (view.name !== "narrow") await checkAccessibility(page, `${view.name} ${address}`);
-        assert.deepEqual(faults, [], address);
-      });
+  test("every page, light, dark and narrow", async () => {
+    await showEach(given.browser, given.demo, views, async ({ page, faults }, row, address, view) => {
+      const where = `${view.name} ${address}`;
+      assert.equal(
+        await page.getByRole("alert").count(),
+        0,
+        `${where} shows a failure: ${await page.getByRole("alert").allInnerTexts()}`,
+      );
+      if (row.tab) assert.equal(await page.getByRole("tab", { selected: true }).count(), 1, `${where} shows no tab`);
+      if (row.page !== "*") assert.equal(await page.getByText("No such page").count(), 0, where);
+      await check(page, view, where, nameOf(row));
+      assert.deepEqual(faults, [], where);
     });
+  });
 
-    test(`every dialog, ${view.name}`, async () => {
-      await showDialogs(given.browser, given.demo, view, async ({ page, faults }, button) => {
-        await checkWidth(page, button);
-        await screenshot(page, `${view.name}-dialog-${button.replaceAll(" ", "-")}`);
-        if (view.name !== "narrow") await checkAccessibility(page, `${view.name}, ${button}`);
-        assert.deepEqual(faults, [], button);
-      });
+  test("every dialog, light, dark and narrow", async () => {
+    await showDialogs(given.browser, given.demo, views, async ({ page, faults }, button, view) => {
+      await check(page, view, `${view.name}, ${button}`, `dialog-${button.replaceAll(" ", "-")}`);
+      assert.deepEqual(faults, [], button);
     });
+  });
 
-    test(`what is shown without a session, ${view.name}`, async () => {
-      await showEntrances(given.browser, given.demo, view, async ({ page, faults }, { path }) => {
-        await checkWidth(page, path);
-        await screenshot(page, `${view.name}-without-session${path.replaceAll(/[^a-z0-9]+/gi, "-")}`);
-        if (view.name !== "narrow") await checkAccessibility(page, `${view.name}, without a session ${path}`);
-        assert.deepEqual(faults, [], path);
-      });
+  test("what is shown without a session, light, dark and narrow", async () => {
+    await showEntrances(given.browser, given.demo, views, async ({ page, faults }, { path }, view) => {
+      const name = `without-session${path.replaceAll(/[^a-z0-9]+/gi, "-")}`;
+      await check(page, view, `${view.name}, without a session ${path}`, name);
+      assert.deepEqual(faults, [], path);
     });
-  }
+  });
 }

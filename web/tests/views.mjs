@@ -6,8 +6,8 @@ import { signIn, openPage, settled, signedOutNotice } from "./browser.mjs";
 const source = (path) => readFileSync(new URL(`../src/${path}`, import.meta.url), "utf8");
 
 export const views = [
-  { name: "light", scheme: "light", width: 1360 },
-  { name: "dark", scheme: "dark", width: 1360 },
+  { name: "light", scheme: "light", width: 1360, height: 900 },
+  { name: "dark", scheme: "dark", width: 1360, height: 900 },
   { name: "narrow", scheme: "light", width: 390, height: 800 },
 ];
 
@@ -107,45 +107,60 @@ export function listed() {
   });
 }
 
-// showEach opens every row as an admin, in one view, and calls a function with the window, the row, and its address.
-export async function showEach(browser, node, view, look) {
+// inEach shows a page that is open in one view after the other and calls a function for each.
+async function inEach(window, views, look) {
+  const { page } = window;
+  for (const view of views) {
+    await page.emulateMedia({ colorScheme: view.scheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width: view.width, height: view.height });
+    await page.waitForFunction((scheme) => document.documentElement.dataset.mantineColorScheme === scheme, view.scheme);
+    await page.waitForTimeout(100); // What depends on the width is laid out again.
+    await look(view);
+  }
+}
+
+// showEach opens every row as an admin and calls a function in each of the views, with the window, the row, its address and
+// the view.
+export async function showEach(browser, node, views, look) {
   const { campaigns } = await node.api("GET", "/campaign-service/campaigns?limit=100&ad_format=listing");
   const [campaign] = campaigns.sort((a, b) => (b.budget?.amountUsed ?? 0) - (a.budget?.amountUsed ?? 0)); // It has something to show.
-  const window = await openPage(browser, node.origin, { ...view, expected: [signedOutNotice] });
+  const window = await openPage(browser, node.origin, { expected: [signedOutNotice] });
   await signIn(window);
   for (const row of rows) {
     const address = addressOf(row, { campaign: campaign.campaignId, vendor: campaign.vendorId });
     await window.go(address);
     await settled(window.page);
-    await look(window, row, address);
+    await inEach(window, views, (view) => look(window, row, address, view));
   }
   await window.close();
 }
 
 // showEntrances opens what is shown without a session.
-export async function showEntrances(browser, node, view, look) {
-  const window = await openPage(browser, node.origin, { ...view, expected: [signedOutNotice] });
+export async function showEntrances(browser, node, views, look) {
+  const window = await openPage(browser, node.origin, { expected: [signedOutNotice] });
   for (const entrance of entrances) {
     await window.page.goto("about:blank"); // An address that differs in its fragment alone would not be loaded.
     await window.go(entrance.path);
     await window.page.getByRole("heading", { name: entrance.heading, exact: true }).waitFor();
-    await look(window, entrance);
+    await inEach(window, views, (view) => look(window, entrance, view));
   }
   await window.close();
 }
 
-// showDialogs opens every dialog as an admin, and calls a function with the window and the text of its button. Escape closes
-// a dialog.
-export async function showDialogs(browser, node, view, look) {
-  const window = await openPage(browser, node.origin, { ...view, expected: [signedOutNotice] });
+// showDialogs opens every dialog as an admin, and calls a function in each of the views, with the window, the text of the
+// button, and the view. Escape closes a dialog.
+export async function showDialogs(browser, node, views, look) {
+  const window = await openPage(browser, node.origin, { expected: [signedOutNotice] });
   const { page } = window;
   await signIn(window);
   for (const [address, button] of dialogs) {
-    await window.go(address);
-    await settled(page);
+    await inEach(window, views.slice(0, 1), async () => {
+      await window.go(address);
+      await settled(page);
+    });
     await page.getByRole("button", { name: button, exact: true }).first().click();
     await page.getByRole("dialog").waitFor();
-    await look(window, button);
+    await inEach(window, views, (view) => look(window, button, view));
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
   }
