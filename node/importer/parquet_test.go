@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/csv"
+	"encoding/hex"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -311,3 +312,19 @@ func TestAnnouncedLengths(t *testing.T) {
 }
 
 func second(_ int, err error) error { return err }
+
+// A page of an optional boolean as another writer has it: with a run of repetition levels although there are none.
+func TestForeignPage(t *testing.T) {
+	page, err := hex.DecodeString("15061534155c5c158801150c1588011506151615040000" + "8801" + "07fb7f7f1c0109fefbbf3f" +
+		"1f8b0800000000000000e3646060103c7b33876fb6f1764b0073f249940d000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := pageCheck{
+		file: bytes.NewReader(page), size: int64(len(page)), absents: true, levels: 1,
+		meta: &format.ColumnMetaData{Codec: format.Gzip, Type: format.Boolean, TotalCompressedSize: int64(len(page))},
+	}
+	if _, err := check.run(); err != nil || check.values != 68 {
+		t.Errorf("%d values, %v", check.values, err)
+	}
+}

@@ -149,7 +149,11 @@ func (p *pageCheck) second(h *format.PageHeader, b []byte) (int64, error) {
 		int(h.UncompressedPageSize) < repeat+absent {
 		return 0, damaged("levels of %d and %d bytes in a page of %d", repeat, absent, len(b))
 	}
-	if err := checkRuns(b[:repeat], 1, int(d.NumValues)); err != nil {
+	width := 0 // Some writers have a run of levels that are all 0 where there are none.
+	if p.repeats {
+		width = 1
+	}
+	if err := checkRuns(b[:repeat], width, int(d.NumValues)); err != nil {
 		return 0, err
 	}
 	if err := checkRuns(b[repeat:repeat+absent], bits.Len(uint(p.levels)), int(d.NumValues)); err != nil {
