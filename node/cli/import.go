@@ -13,8 +13,8 @@ import (
 // importCommand sends the rows of a file to a running node.
 type importCommand struct {
 	What    string `arg:"" enum:"catalog,vendors,campaigns" help:"catalog, vendors or campaigns."`
-	File    string `arg:"" help:"CSV with a header, or NDJSON: a JSON object on each line."`
-	Format  string `enum:"csv,ndjson," default:"" help:"csv or ndjson; default: by the name, .csv, .ndjson or .jsonl." placeholder:"csv|ndjson"`
+	File    string `arg:"" help:"CSV with a header, NDJSON (a JSON object on each line), or Apache Parquet."`
+	Format  string `enum:"csv,ndjson,parquet," default:"" help:"csv, ndjson or parquet; default: by the name, .csv, .ndjson, .jsonl or .parquet." placeholder:"csv|ndjson|parquet"`
 	Errors  string `help:"File of the rows that failed; default: FILE.errors." placeholder:"FILE"`
 	Restart bool   `help:"Ignore FILE.progress and send every row."`
 	Manage  string `help:"Management listener of a node. [GAVEL_MANAGE]" placeholder:"URL"`
@@ -29,13 +29,18 @@ anything is sent. In CSV an empty cell is absent, | separates the items of a lis
 the same members as the API. A campaign needs vendorId, name, campaignType, and either bids, which is JSON, or bidProducts and
 bidAmount: one bid of that amount for each product.
 
-A row that is wrong or that the node refuses is a line of JSON in FILE.errors, with its line, column, value and the reason; the
+Parquet has the columns of CSV. Texts may also be numbers, a list may be a list of texts, brand.id may be the member id of a
+group brand, and times are timestamps or texts. Pages are plain, dictionary or run-length encoded, and uncompressed or
+compressed with snappy, gzip or zstd. Memory: the pages of all columns that are read at once, at most 64 MiB each and 512 MiB
+together; a file that needs more is refused before rows of that row group are sent.
+
+A row that is wrong or that the node refuses is a line of JSON in FILE.errors, with its line (in Parquet the number of the row), column, value and the reason; the
 others are imported. The exit code is 1 when rows failed. Each campaign is a request, so ratelimit.management of the node bounds
 their speed: 45 in 2 seconds by default.
 
 FILE.progress has the position after every batch. After an interruption the same command continues there: nothing is sent
 twice but the last batch, and campaigns of it are recognised, so none is created twice. The same command after the end sends
-what was appended to FILE. A catalog or list of vendors that has changed otherwise is sent again from its beginning; campaigns
+what was appended to FILE, which Parquet does not allow. A catalog or list of vendors that has changed otherwise is sent again from its beginning; campaigns
 only with --restart, which creates them again, unless externalCampaignId makes them unique. FILE.progress is valid for one
 marketplace.
 

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 )
 
 // A shop's vendors, products and campaigns are imported into a running node; rows that it refuses are named, and a batch that
@@ -41,6 +44,18 @@ func TestImport(t *testing.T) {
 		return answerOf(t, r)
 	}
 	runImport("vendors", "vendors.csv", "id,name,vendor_role\nv1,Vendor 1,\nv2,Vendor 2,analytics\n", exitSuccess, "2 rows imported")
+	type vendorRow struct {
+		ID   string `parquet:"id"`
+		Name string `parquet:"name"`
+	}
+	var table bytes.Buffer
+	if err := parquet.Write(&table, []vendorRow{{"v3", "Vendor 3"}, {"v4", "Vendor 4"}}); err != nil {
+		t.Fatal(err)
+	}
+	runImport("vendors", "more.parquet", table.String(), exitSuccess, "2 rows imported")
+	if vendors := ask("/public/v1/catalog-search-service/catalogs/vendors"); !strings.Contains(vendors, `"name":"Vendor 4"`) {
+		t.Errorf("the vendors are %s", vendors)
+	}
 	runImport("catalog", "products.ndjson", `{"id":"p1","name":"A","vendors":["v1"],"price":9.90,"brand":{"id":"b"}}
 {"id":"p1","name":"B","vendors":["v1"],"price":9.95}
 {"id":"p2","name":"C","vendors":["v1"],"brand":{"name":"no id"}}

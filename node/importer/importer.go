@@ -1,4 +1,4 @@
-// Package importer sends the rows of a CSV or NDJSON file through the management API: products, vendors or campaigns. Rows
+// Package importer sends the rows of a CSV, NDJSON or Parquet file through the management API: products, vendors or campaigns. Rows
 // are checked before they are sent; those that fail go to a file of errors, and the import goes on. After every batch that
 // the node has acknowledged, the position is stored in a progress file, so that an interrupted import continues there.
 package importer
@@ -27,7 +27,7 @@ const (
 type Options struct {
 	Kind   string // catalog, vendors or campaigns.
 	File   string
-	Format string // csv or ndjson; "": by the end of the file's name.
+	Format string // csv, ndjson or parquet; "": by the end of the file's name.
 	Errors string // File of the rows that failed; "": File with .errors appended.
 
 	Restart bool // Ignores the progress file and sends every row.
@@ -89,6 +89,8 @@ func (o *Options) format() string {
 		return "csv"
 	case strings.HasSuffix(name, ".ndjson"), strings.HasSuffix(name, ".jsonl"):
 		return "ndjson"
+	case strings.HasSuffix(name, ".parquet"):
+		return parquetFormat
 	}
 	return ""
 }
@@ -120,9 +122,17 @@ func (im *importing) all(ctx context.Context) error {
 			return err
 		}
 		if im.options.Progress != nil {
-			im.options.Progress(im.state.Offset)
+			im.options.Progress(im.bytesDone())
 		}
 	}
+}
+
+// bytesDone returns about how many bytes of the file are done.
+func (im *importing) bytesDone() int64 {
+	if p, yes := im.rows.(*parquetRows); yes {
+		return int64(float64(p.size) * float64(im.state.Offset) / float64(max(1, p.total)))
+	}
+	return im.state.Offset
 }
 
 // read returns the next rows; none at the end of the file.

@@ -189,6 +189,9 @@ func TestFileIsRefused(t *testing.T) {
 
 // many returns a file of rows of which every seventh is wrong, with line ends inside of cells.
 func many(kind, format string, rows int) string {
+	if format == parquetFormat {
+		return parquetOfCSV(many(kind, "csv", rows))
+	}
 	var b strings.Builder
 	headers := map[string]string{"catalog": "id,name,vendors\n", "campaigns": "vendorId,name,campaignType,bidProducts,bidAmount\n"}
 	if format == "csv" {
@@ -217,7 +220,7 @@ func TestInterrupted(t *testing.T) {
 	for _, c := range []struct {
 		kind, format string
 		rows         int
-	}{{"catalog", "csv", 4000}, {"catalog", "ndjson", 4000}, {"campaigns", "csv", 100}} {
+	}{{"catalog", "csv", 4000}, {"catalog", "ndjson", 4000}, {"campaigns", "csv", 100}, {"catalog", parquetFormat, 4000}, {"campaigns", parquetFormat, 100}} {
 		undisturbed := newFakeNode(t)
 		whole := writeFile(t, "f."+c.format, many(c.kind, c.format, c.rows))
 		first, err := Run(t.Context(), undisturbed.options(c.kind, whole))

@@ -20,15 +20,16 @@ import (
 type progress struct {
 	Version    int    `json:"version"`
 	Kind       string `json:"kind"`
-	Run        string `json:"run"`        // Random; the Idempotency-Keys of campaigns follow from it.
-	Offset     int64  `json:"offset"`     // Bytes of the file that are done.
-	SHA256     string `json:"sha256"`     // Of these bytes.
-	Lines      int64  `json:"lines"`      // Line ends in these bytes.
-	Rows       int64  `json:"rows"`       // Rows in these bytes,
-	Failed     int64  `json:"failed"`     // and how many of them failed.
-	Errors     string `json:"errors"`     // The file of errors,
-	ErrorsSize int64  `json:"errorsSize"` // and the bytes that these rows have there.
-	Done       bool   `json:"done"`       // The end of the file was reached.
+	Format     string `json:"format,omitempty"` // parquet: the offset counts rows, and the hash is of the whole file.
+	Run        string `json:"run"`              // Random; the Idempotency-Keys of campaigns follow from it.
+	Offset     int64  `json:"offset"`           // Bytes of the file that are done.
+	SHA256     string `json:"sha256"`           // Of these bytes.
+	Lines      int64  `json:"lines"`            // Line ends in these bytes.
+	Rows       int64  `json:"rows"`             // Rows in these bytes,
+	Failed     int64  `json:"failed"`           // and how many of them failed.
+	Errors     string `json:"errors"`           // The file of errors,
+	ErrorsSize int64  `json:"errorsSize"`       // and the bytes that these rows have there.
+	Done       bool   `json:"done"`             // The end of the file was reached.
 
 	file *os.File  // The file that is imported.
 	path string    // Of the progress file.
@@ -56,15 +57,19 @@ func openProgress(f *os.File, o *Options, t *table) (*progress, error) {
 	if s.Kind != o.Kind {
 		return nil, fmt.Errorf("%s belongs to an import of %s; --restart sends every row again and replaces it", s.path, s.Kind)
 	}
-	s.hash = sha256.New()
-	_, err = io.Copy(s.hash, io.NewSectionReader(f, 0, s.Offset))
-	if err != nil {
+	if now := wholeFormat(o); s.Format != now {
+		return nil, fmt.Errorf("%s belongs to an import of another --format; --restart sends every row again and replaces it", s.path)
+	}
+	before := s.SHA256
+	if err := s.sum(s.Offset); err != nil {
 		return nil, err
 	}
 	switch {
-	case hex.EncodeToString(s.hash.Sum(nil)) == s.SHA256:
+	case s.SHA256 == before:
 	case s.Done && t.list != "": // Sending all rows of another version of a catalog is what an upsert is for.
 		return s, s.begin(o)
+	case s.Format == parquetFormat:
+		return nil, fmt.Errorf("%s has changed since %d of its rows were imported; --restart sends every row again", o.File, s.Offset)
 	default:
 		return nil, fmt.Errorf("%s has changed in the %d bytes that were imported; --restart sends every row again", o.File, s.Offset)
 	}
@@ -80,13 +85,34 @@ func (s *progress) begin(o *Options) error {
 	run := make([]byte, 16)
 	_, _ = rand.Read(run) // It never fails.
 	*s = progress{
-		Version: progressVersion, Kind: o.Kind, Run: hex.EncodeToString(run), Errors: o.Errors, file: s.file, path: s.path, hash: sha256.New(),
+		Version: progressVersion, Kind: o.Kind, Format: wholeFormat(o), Run: hex.EncodeToString(run), Errors: o.Errors, file: s.file, path: s.path,
 	}
-	s.SHA256 = hex.EncodeToString(s.hash.Sum(nil))
+	if err := s.sum(0); err != nil {
+		return err
+	}
 	if err := s.cutErrors(); err != nil {
 		return err
 	}
 	return s.save()
+}
+
+// wholeFormat returns the format if a position in it is no offset in the file, "" otherwise.
+func wholeFormat(o *Options) string {
+	if f := o.format(); f == parquetFormat {
+		return f
+	}
+	return ""
+}
+
+// sum sets the hash to that of the bytes up to an offset, or of the whole file.
+func (s *progress) sum(offset int64) error {
+	if s.Format == parquetFormat {
+		offset = 1 << 62
+	}
+	s.hash = sha256.New()
+	_, err := io.Copy(s.hash, io.NewSectionReader(s.file, 0, offset))
+	s.SHA256 = hex.EncodeToString(s.hash.Sum(nil))
+	return err
 }
 
 // advance records that a batch is done: first its faults, then the position after it.
@@ -95,6 +121,24 @@ func (s *progress) advance(batch []*row) error {
 		return err
 	}
 	end := batch[len(batch)-1].end
+	if s.Format != parquetFormat {
+		if err := s.addBytes(end); err != nil {
+			return err
+		}
+	}
+	s.Offset = end
+	s.Rows += int64(len(batch))
+	for _, r := range batch {
+		if len(r.faults) > 0 {
+			s.Failed++
+		}
+	}
+	s.Done = false
+	return s.save()
+}
+
+// addBytes adds the bytes up to an offset to the hash and counts their line ends.
+func (s *progress) addBytes(end int64) error {
 	var done bytes.Buffer
 	if _, err := io.Copy(&done, io.NewSectionReader(s.file, s.Offset, end-s.Offset)); err != nil {
 		return err
@@ -104,15 +148,8 @@ func (s *progress) advance(batch []*row) error {
 	}
 	_, _ = s.hash.Write(done.Bytes()) // It never fails.
 	s.Lines += int64(bytes.Count(done.Bytes(), []byte{'\n'}))
-	s.Offset, s.SHA256 = end, hex.EncodeToString(s.hash.Sum(nil))
-	s.Rows += int64(len(batch))
-	for _, r := range batch {
-		if len(r.faults) > 0 {
-			s.Failed++
-		}
-	}
-	s.Done = false
-	return s.save()
+	s.SHA256 = hex.EncodeToString(s.hash.Sum(nil))
+	return nil
 }
 
 // finish records that the end of the file was reached.

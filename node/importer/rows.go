@@ -15,9 +15,9 @@ const rowMax = 4 << 20
 
 // row is a row of the file.
 type row struct {
-	line   int64 // Line on which it begins; the first of the file is 1.
-	offset int64 // Bytes of the file up to the end of the row before it.
-	end    int64 // Bytes of the file up to its end.
+	line   int64 // Line on which it begins, or number of the row in Parquet; the first of the file is 1.
+	offset int64 // Bytes of the file up to the end of the row before it; in Parquet rows before it.
+	end    int64 // Bytes of the file up to its end; in Parquet rows up to it.
 	values map[string]json.RawMessage
 	vendor string // Of a campaign.
 	body   []byte // What is sent; nil for a row with faults.
@@ -69,8 +69,10 @@ func openRows(f *os.File, format string, t *table, offset, lines int64) (rowRead
 		return openCSV(f, t, offset, lines)
 	case "ndjson":
 		return openNDJSON(f, t, offset, lines)
+	case parquetFormat:
+		return openParquet(f, t, offset)
 	}
-	return nil, errors.New("the name does not end with .csv, .ndjson or .jsonl: --format says which it is")
+	return nil, errors.New("the name does not end with .csv, .ndjson, .jsonl or .parquet: --format says which it is")
 }
 
 // errRowTooLong is the error for a row of more than rowMax bytes.

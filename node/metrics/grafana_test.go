@@ -58,6 +58,11 @@ var operatorRows = []row{
 		one("Sublevels of level 0", "none", `gavel_pebble_l0_sublevels`, byNode+" {{database}}"),
 		one("Write stalls", "none", `increase(gavel_pebble_write_stalls_total[10m])`, byNode+" {{database}}"),
 	}},
+	{"Backups", []panel{
+		one("Age of the newest backup", "s", `time() - max(max_over_time(gavel_backup_last_seconds[14d]))`, "newest"),
+		one("Backups that failed", "none", `increase(gavel_backups_total{result="failed"}[1h])`, byNode),
+		one("Backups that were sent", "none", `increase(gavel_backups_total{result="sent"}[1d])`, byNode),
+	}},
 	{"Requests", []panel{
 		one("Requests of /v2 by status", "reqps", `sum by (operation, status) (rate(gavel_requests_total[5m]))`, "{{operation}} {{status}}"),
 		one("Requests of /v2, 99 of 100 within", "s", `histogram_quantile(0.99, sum by (operation, le) (rate(gavel_request_seconds_bucket[5m])))`, "{{operation}}"),
