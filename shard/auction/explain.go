@@ -75,6 +75,9 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *BidExplanation) bo
 		at, competed := byKey[keyOf(b, s.v.Campaign(b.Campaign))]
 		if competed {
 			s.fillOutcome(&f, at, out)
+		} else if reason, held := s.heldReason(keyOf(b, s.v.Campaign(b.Campaign))); held {
+			f.Reason = reason
+			return each(i, &f)
 		}
 		s.fillNeeded(&f, h, b, competed, out)
 		return each(i, &f)
