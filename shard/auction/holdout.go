@@ -24,7 +24,7 @@ type enrolment struct {
 
 // holdBack holds a bid back that passed the gates, if the user never sees its campaign.
 func (s *Scratch) holdBack(at uint32, amount uint64, b *market.BidRow, c *market.CampaignRow) bool {
-	if s.v.Terms(b.Campaign).Holdout.Arm(s.a.User) != market.HeldOut {
+	if !s.isHeldOut(b.Campaign) {
 		return false
 	}
 	s.types |= 1 << c.Charge
@@ -32,6 +32,11 @@ func (s *Scratch) holdBack(at uint32, amount uint64, b *market.BidRow, c *market
 		key: keyOf(b, c), amount: amount, hit: at, campaign: b.Campaign, vendor: c.Vendor, ad: b.Ad, charge: c.Charge,
 	})
 	return true
+}
+
+// isHeldOut reports whether the user never sees a campaign. REQUIRES: it has the flag CampaignHoldout.
+func (s *Scratch) isHeldOut(campaign uint32) bool {
+	return s.v.Terms(campaign).Holdout.Arm(s.a.User) == market.HeldOut
 }
 
 // compareHeld decides why the bids that were held back lost. REQUIRES: the auction is ranked.
