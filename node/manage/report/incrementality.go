@@ -18,7 +18,7 @@ func registerIncrementality(api huma.API) {
 		"Compare what users who see a campaign buy with what those held out buy (holdoutPercent of the campaign).", incrementality)
 }
 
-// Incrementality compares two groups of users of the same expected size, drawn by a hash: by intention to treat, whatever
+// Incrementality compares two groups of users of the same expected size, chosen by a hash: by intention to treat, whatever
 // they saw. It says what the campaign adds, which attribution cannot.
 type Incrementality struct {
 	HoldoutPercent  uint8         `json:"holdoutPercent" doc:"Of the campaign. Only users who were counted under this value are compared."`
