@@ -130,6 +130,8 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.meta, c, command.ReadDefineSegment, m.defineSegment)
 	case command.OpDecideMembers:
 		return applyIfCarried(m.meta, c, command.ReadDecideMembers, m.decideMembers)
+	case command.OpEnrolUsers:
+		return applyIfCarried(m.data(), c, command.ReadEnrolUsers, m.enrolUsers)
 	case command.OpSetFeature:
 		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:

@@ -17,6 +17,9 @@ func (m *Machine) LimitClickAds(n int) { m.clickAdsMax = n }
 // LimitTouches replaces TouchesMax, so that a few touches reach it.
 func (m *Machine) LimitTouches(n int) { m.touchesMax = n }
 
+// LimitEnrolments replaces EnrolmentsMax, so that a few users reach it.
+func (m *Machine) LimitEnrolments(n int) { m.enrolmentsMax = n }
+
 // LimitLinks replaces LinksMax, so that a few links reach it.
 func (m *Machine) LimitLinks(n int) { m.linksMax = n }
 

@@ -246,6 +246,11 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 			add(g.ClickStep().Command)
 		}
 	}
+	if level >= command.LevelHoldouts {
+		for range goldenCommands / 4 {
+			add(g.HoldoutStep().Command)
+		}
+	}
 	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { // Few.
 		add(cmd)
 	}

@@ -81,7 +81,8 @@ const (
 	tableMember         = 0x42 // A dynamic segment: see below.
 	tableUserClicks     = 0x43 // day u32, marketplace u16, user u64 -> valid clicks of the user on the day: millisecond of the day, campaign, bid each.
 	tableBuyer          = 0x46 // day u32, marketplace u16, user u64, event key of a purchase of the day -> nothing.
-	tableEnd            = 0x47
+	tableEnrolment      = 0x47 // day u32, marketplace u16, user u64, campaign u32 -> percent u8, millisecond of the day.
+	tableEnd            = 0x48
 )
 
 // The keys of tableMember go on with

@@ -40,6 +40,15 @@ func TestModelOfUsers(t *testing.T) {
 	}
 }
 
+// TestModelOfHoldouts is TestModel with the commands about holdouts, on the newest level.
+func TestModelOfHoldouts(t *testing.T) {
+	for round := range modelRounds / 3 {
+		if !t.Run(fmt.Sprint("round=", round), func(t *testing.T) { testModel(t, true, (*shardtest.Generator).HoldoutStep) }) {
+			break
+		}
+	}
+}
+
 // TestModelOfClickRules is TestModel with clicks and the rules by which they are invalid, on the newest level.
 func TestModelOfClickRules(t *testing.T) {
 	for round := range modelRounds / 3 {
@@ -55,7 +64,7 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
 		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax, g.Model.LinksMax = unknownMax, clickAdsMax, touchesMax, linksMax
-		g.Model.PurchaseAdsMax = purchaseAdsMax
+		g.Model.PurchaseAdsMax, g.Model.EnrolmentsMax = purchaseAdsMax, enrolmentsMax
 		single := openFew(t, shardtest.NewKV())
 		batched := openFew(t, shardtest.NewKV())
 		if newest {
@@ -116,7 +125,10 @@ const touchesMax = 3
 // linksMax is LinksMax in these tests.
 const linksMax = 2
 
-// openFew is open with unknownMax, clickAdsMax, purchaseAdsMax, touchesMax and linksMax.
+// enrolmentsMax is EnrolmentsMax in these tests.
+const enrolmentsMax = 4
+
+// openFew is open with unknownMax, clickAdsMax, purchaseAdsMax, touchesMax, enrolmentsMax and linksMax.
 func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)
@@ -124,6 +136,7 @@ func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	r.Machine.LimitClickAds(clickAdsMax)
 	r.Machine.LimitPurchaseAds(purchaseAdsMax)
 	r.Machine.LimitTouches(touchesMax)
+	r.Machine.LimitEnrolments(enrolmentsMax)
 	r.Machine.LimitLinks(linksMax)
 	return r
 }

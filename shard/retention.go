@@ -48,7 +48,7 @@ func (m *Machine) purgeTouches() {
 	}
 }
 
-// purgedTo deletes some touches, purchases of users, and buyers of purchases, of a marketplace of days from up to, but without, to. It returns
+// purgedTo deletes some touches, purchases of users, buyers of purchases, and enrolments, of a marketplace of days from up to, but without, to. It returns
 // the first of these days that may still have some.
 func (m *Machine) purgedTo(marketplace uint16, from, to uint32) uint32 {
 	for left := m.touchesPurged; from < to; from++ {
@@ -63,6 +63,9 @@ func (m *Machine) purgedTo(marketplace uint16, from, to uint32) uint32 {
 		}
 		if left >= 0 {
 			left -= m.purgeBuyers(marketplace, from, left)
+		}
+		if left >= 0 {
+			left -= m.purgeEnrolments(marketplace, from, left)
 		}
 		if left < 0 {
 			return from

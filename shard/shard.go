@@ -111,6 +111,7 @@ type Machine struct {
 	// purchaseAdsMax is PurchaseAdsMax; tests set a smaller one.
 	purchaseAdsMax int
 	touchesMax     int // TouchesMax; tests set a smaller one.
+	enrolmentsMax  int // EnrolmentsMax; tests set a smaller one.
 	linksMax       int // LinksMax; tests set a smaller one.
 	touchesPurged  int // touchesPurged; tests set a smaller one.
 
@@ -195,7 +196,7 @@ type wallet struct {
 func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{
 		group: group, meta: meta, feed: feed,
-		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, linksMax: LinksMax,
+		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, enrolmentsMax: EnrolmentsMax, linksMax: LinksMax,
 		touchesPurged: touchesPurged, dynamicUsersMax: dynamicUsersMax, marksMax: UserMarksMax,
 	}
 	m.reset()

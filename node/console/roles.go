@@ -72,7 +72,7 @@ var rules = []struct {
 	{slices.Concat(staff, vendors), VendorInQuery, []string{
 		"listCampaigns", "getCampaign", "listBids", "forecastCampaign", "listCampaignProducts", "listRestrictions", "listProducts",
 		"listAssets", "getAsset",
-		"getCampaignReport", "getCampaignDailyReport", "getCampaignHourlyReport", "getCampaignProductsReport",
+		"getCampaignReport", "getCampaignDailyReport", "getCampaignHourlyReport", "getCampaignProductsReport", "getCampaignIncrementality",
 	}},
 	{slices.Concat(runners, sellers), VendorInQuery, []string{"createAsset", "deleteAsset", "renewAssetUpload"}},
 	{runners, NoVendor, []string{

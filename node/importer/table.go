@@ -78,6 +78,7 @@ var tables = map[string]*table{
 		{name: "targetingFilters", kind: object, most: batchBytes},
 		{name: "exclusionFilters", kind: object, most: batchBytes},
 		{name: "schedule", kind: object, most: batchBytes},
+		{name: "holdoutPercent", kind: integer, most: 50},
 	}},
 }
 

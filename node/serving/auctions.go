@@ -66,6 +66,7 @@ func (c *Core) runAuctions(sc *Scratch, r *Request, operation string) (code apie
 	}
 	auction.RecordWins(view, &sc.results)
 	auction.RecordLosses(view, &sc.results)
+	auction.RecordEnrolments(view, &sc.results, sc.ticket.NowMillis)
 	sc.countAuctions(view, m.Ordinal)
 	if c.recent != nil && sc.sampled(c.recent) {
 		c.recorder.record(sc, m.Ordinal, operation)

@@ -121,10 +121,10 @@ func (t Tenant) OffsiteProducts(_ context.Context, campaign ids.UUID, d Dates, p
 }
 
 func (r *OffsiteRow) add(x *OffsiteRow) {
-	r.Impressions += x.Impressions
-	r.Clicks += x.Clicks
-	r.Spent += x.Spent
-	r.Purchases += x.Purchases
-	r.PurchaseAmount += x.PurchaseAmount
-	r.PurchaseQuantity += x.PurchaseQuantity
+	r.Impressions = addUp(r.Impressions, x.Impressions)
+	r.Clicks = addUp(r.Clicks, x.Clicks)
+	r.Spent = addUp(r.Spent, x.Spent)
+	r.Purchases = addUp(r.Purchases, x.Purchases)
+	r.PurchaseAmount = addUp(r.PurchaseAmount, x.PurchaseAmount)
+	r.PurchaseQuantity = addUp(r.PurchaseQuantity, x.PurchaseQuantity)
 }

@@ -26,13 +26,15 @@ type report struct {
 	group ids.Group
 	due   chan struct{} // Receives when there may be something to propose.
 
-	mu      sync.Mutex // LOCKS: guards pending.
+	mu      sync.Mutex // LOCKS: guards pending and users.
 	pending map[cell]*counts
+	users   []command.Enrolment
 
 	// The command that is under way: it is repeated until its outcome is known. number is its number, or that of the last
 	// one. Only run uses them, and after it Close.
-	command []byte
-	number  uint64
+	command  []byte
+	number   uint64
+	numbered bool // The command has a number.
 }
 
 // cell is one hour of a campaign.
@@ -69,6 +71,35 @@ func (r *report) add(x *market.AuctionCounts, hour uint32) {
 	for reason, n := range &x.Lost {
 		sum.lost[reason] += uint64(n)
 	}
+}
+
+// enrolPendingMax bounds the users that wait for a group. BOUND: 2 MB. Further ones are dropped, whatever their arm.
+const enrolPendingMax = 1 << 16
+
+// enrol adds a user who takes part in the measurement of a holdout. Before the group knows the command, the user is left out.
+func (r *report) enrol(x *market.Enrolled) {
+	if r.t.c.Groups.Level(r.group) < command.LevelHoldouts {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.users) >= enrolPendingMax {
+		r.t.stats.dropped.Add(1)
+		return
+	}
+	r.users = append(r.users, command.Enrolment{Campaign: x.Ordinal, Percent: x.Percent, User: x.User, Millis: x.Millis})
+}
+
+// takeUsers makes the next command of the users who wait.
+func (r *report) takeUsers() bool {
+	n := min(len(r.users), command.EnrolUsersMax)
+	if n == 0 {
+		return false
+	}
+	r.command = command.AppendEnrolUsers(nil, r.t.c.Now().UnixMilli(), &command.EnrolUsers{Users: r.users[:n]})
+	r.numbered = false
+	r.users = slices.Delete(r.users, 0, n)
+	return true
 }
 
 // wake makes run propose what is pending.
@@ -109,7 +140,9 @@ func (r *report) send(ctx context.Context) bool {
 		r.t.c.Log.Error("auction_counts_refused", slog.Int("group", int(r.group)), slog.Any("err", err))
 		r.t.stats.dropped.Add(1)
 		r.command = nil
-		r.number-- // The group did not count it.
+		if r.numbered {
+			r.number-- // The group did not count it.
+		}
 		return false
 	}
 	return ctx.Err() == nil
@@ -120,12 +153,13 @@ func (r *report) take() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.pending) == 0 {
-		return false
+		return r.takeUsers()
 	}
 	keys := slices.SortedFunc(maps.Keys(r.pending), func(a, b cell) int {
 		return cmp.Or(cmp.Compare(a.hour, b.hour), cmp.Compare(a.campaign, b.campaign))
 	})
 	r.number++
+	r.numbered = true
 	x := command.CountAuctions{Node: r.t.c.Node, Start: r.t.c.Start, Number: r.number}
 	for _, key := range keys[:min(len(keys), command.CountAuctionsMax)] {
 		x.Campaigns = append(x.Campaigns, r.pending[key].of(key))

@@ -8,6 +8,9 @@
 // along what it had not proposed, the auctions of ten seconds and of proposals under way; one that stops in order
 // proposes them first.
 //
+// In the same way, but without numbers because repeats change nothing, it proposes which users take part in the
+// measurements of campaigns with a holdout (market.View.Enrol).
+//
 // To find the losers of an auction costs a tenth of the auction. So a node that runs more auctions than
 // auctionsPerSecond looks at the losers of some requests, chosen at random, and counts each loser as many times as it
 // leaves out requests. Reports say how many lost auctions were looked at.
@@ -60,8 +63,9 @@ type Config struct {
 type Tally struct {
 	c        Config
 	reports  map[ids.Group]*report
-	traffic  []market.Traffic // Reused.
-	auctions uint64           // Of the node, when they were read last.
+	traffic  []market.Traffic  // Reused.
+	enrolled []market.Enrolled // Reused.
+	auctions uint64            // Of the node, when they were read last.
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 	stats    stats
@@ -71,7 +75,7 @@ type Tally struct {
 type Stats struct {
 	Proposed uint64 // Commands that were applied.
 	Failed   uint64 // Proposals without an answer, or that were refused; they are repeated.
-	Dropped  uint64 // Campaigns and hours whose counts were given up.
+	Dropped  uint64 // Campaigns and hours whose counts, and users whose enrolments, were given up.
 	Weight   uint32 // One of so many requests is looked at for its losers.
 }
 
@@ -190,6 +194,12 @@ func (t *Tally) collect(end time.Time) {
 			r.add(x, cell)
 		}
 	})
+	t.enrolled = t.c.Market.CollectEnrolled(t.enrolled[:0])
+	for i := range t.enrolled {
+		if r := t.reports[ids.Group(t.enrolled[i].Group)]; r != nil {
+			r.enrol(&t.enrolled[i])
+		}
+	}
 }
 
 // cellOf returns the hour of a marketplace that contains a moment.

@@ -32,7 +32,7 @@ type Params struct {
 // products that may win (contexts.go), evaluate the gates of their bids (gates.go), score the bids that pass
 // (score.go), rank the products by their best bid (rank.go), and price and sign the winners (price.go, winners.go).
 //
-// Run changes nothing: where the winners are shown, the caller then calls RecordWins and RecordLosses.
+// Run changes nothing: where the winners are shown, the caller then calls RecordWins, RecordLosses and RecordEnrolments.
 //
 // OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed with
 // v.Seed(t.Marketplace).
@@ -61,6 +61,9 @@ func (s *Scratch) runAll(v *market.View, t *Params, req *Request, res *Results, 
 		if t.LossWeight > 0 {
 			res.losers = s.appendLosers(res.losers)
 		}
+		if len(s.enrolled) > 0 {
+			res.enrolled = append(res.enrolled, s.enrolled...)
+		}
 		if each != nil && !s.explain(i, out, each) {
 			break
 		}
@@ -74,6 +77,7 @@ func (r *Results) reset(n int) {
 		r.Results = append(r.Results[:cap(r.Results)], Result{})
 	}
 	r.Results = r.Results[:n]
+	r.enrolled = r.enrolled[:0] // BOUND: no more than winners and losers.
 	if r.losers = r.losers[:0]; cap(r.losers) > losersKept {
 		r.losers = nil
 	}

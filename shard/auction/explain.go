@@ -75,6 +75,11 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *BidExplanation) bo
 		at, competed := byKey[keyOf(b, s.v.Campaign(b.Campaign))]
 		if competed {
 			s.fillOutcome(&f, at, out)
+		} else if c := s.v.Campaign(b.Campaign); c.Flags&market.CampaignHoldout != 0 && s.isHeldOut(b.Campaign) {
+			if reason, held := s.heldReason(keyOf(b, c)); held {
+				f.Reason = reason
+			}
+			return each(i, &f) // No amount would have won.
 		}
 		s.fillNeeded(&f, h, b, competed, out)
 		return each(i, &f)

@@ -57,6 +57,20 @@ func (s *Scratch) assignPairs() {
 }
 
 func (s *Scratch) assignProductPairs(head uint32, bids []candidate) {
+	s.sortPairs(head)
+	for i := range bids {
+		s.setScore(&bids[i])
+	}
+	slices.SortFunc(bids, func(a, b candidate) int { return order(a.beats(&b)) })
+	s.hits[head].eligible = 0
+	for i := range bids {
+		bids[i].hit = s.pairs[min(i, len(s.pairs)-1)]
+		s.hits[bids[i].hit].eligible++
+	}
+}
+
+// sortPairs sets pairs to those of a product that may win, the best one first.
+func (s *Scratch) sortPairs(head uint32) {
 	s.pairs = s.pairs[:0]
 	for at := head; at != lastPair; at = s.hits[at].next {
 		if s.hits[at].quality > 0 {
@@ -70,15 +84,6 @@ func (s *Scratch) assignProductPairs(head uint32, bids []candidate) {
 		}
 		return order(x.index < y.index)
 	})
-	for i := range bids {
-		s.setScore(&bids[i])
-	}
-	slices.SortFunc(bids, func(a, b candidate) int { return order(a.beats(&b)) })
-	s.hits[head].eligible = 0
-	for i := range bids {
-		bids[i].hit = s.pairs[min(i, len(s.pairs)-1)]
-		s.hits[bids[i].hit].eligible++
-	}
 }
 
 // order converts "a sorts before b" to the result of a comparison function for two different elements.

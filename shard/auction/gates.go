@@ -34,8 +34,11 @@ func (s *Scratch) gateBids(at uint32, out *Result) {
 	}
 }
 
-// addCandidate adds a bid that passed the gates to the candidates.
+// addCandidate adds a bid that passed the gates to the candidates, or holds it back.
 func (s *Scratch) addCandidate(h *hit, at uint32, amount uint64, b *market.BidRow, c *market.CampaignRow) {
+	if c.Flags&market.CampaignHoldout != 0 && s.holdBack(at, amount, b, c) {
+		return
+	}
 	h.eligible++
 	s.types |= 1 << c.Charge
 	s.candidates = append(s.candidates, candidate{

@@ -79,6 +79,7 @@ var numbers = [Reasons]uint8{
 	Inactive: 1, NotStarted: 2, Ended: 3, NotApproved: 4, ProductInactive: 5, Trigger: 6, DeviceMismatch: 7, Geo: 8,
 	Segment: 9, Excluded: 10, FilterMismatch: 11, Reserve: 12, Stale: 13, Budget: 14, Wallet: 15, Pacing: 16,
 	Frequency: 17, Exclusive: 18, Diversity: 19, Outranked: 20,
+	Holdout: 21,
 }
 
 const _ = uint(market.LossReasonsMax - 1 - Reasons) // The build fails when market cannot count all reasons.

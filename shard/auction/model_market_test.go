@@ -31,9 +31,11 @@ type modelMarket struct {
 	stale      *auction.Groups
 	clicks     map[clickCount]learn.Counts
 	bought     map[boughtCount]learn.Bought
-	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
-	raised     uint64          // A bid, by group and ordinal, whose amount no target return lowers; 0: none.
-	nodes      uint32          // The number of serving nodes.
+	winners    map[uint64]bool           // Bids that won the model's last auction, by group and ordinal.
+	lostAs     map[uint64]auction.Reason // Why bids lost it, without those that failed a gate.
+	heldTypes  map[model.ChargeType]bool // The charge types of the bids that are held back from it.
+	raised     uint64                    // A bid, by group and ordinal, whose amount no target return lowers; 0: none.
+	nodes      uint32                    // The number of serving nodes.
 	// earlier is the expected cost of each campaign's wins in the earlier auctions of the request.
 	earlier map[*campaign]money.Micros
 	effects modelEffects

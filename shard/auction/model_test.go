@@ -2,6 +2,7 @@ package auction_test
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 
@@ -39,7 +40,7 @@ type modelBid struct {
 // auction runs an auction in the model.
 func (w *modelMarket) auction(q query, t *auction.Params, seq uint64) outcome {
 	var o outcome
-	var offers []*modelBid
+	var offers, held []*modelBid
 	seed := market.Mix(uint64(t.Marketplace)<<48|uint64(t.Node)<<32|uint64(t.Epoch), seq)
 	for key, b := range w.bids {
 		c := w.campaigns[key.campaign]
@@ -64,11 +65,38 @@ func (w *modelMarket) auction(q query, t *auction.Params, seq uint64) outcome {
 		if len(q.external) > 0 {
 			x.source = w.settings.ExternalDemand.OwnValue
 		}
-		offers = append(offers, x)
+		if holdout := market.HoldoutOf(&c.Campaign); holdout.Arm(q.user) == market.HeldOut {
+			held = append(held, x)
+		} else {
+			offers = append(offers, x)
+		}
 	}
 	offers = append(offers, w.external(q, t, seed, &o)...)
+	w.heldTypes = map[model.ChargeType]bool{}
+	for _, x := range held {
+		w.heldTypes[x.charge] = true
+	}
+	for _, x := range held {
+		reason := w.compareHeld(q, offers, x)
+		o.lost[reason]++
+		o.lose(x.owner, reason)
+	}
 	w.rank(q, offers, &o)
 	return o
+}
+
+// compareHeld runs the auction again with one of the bids that are held back, and returns why it lost.
+func (w *modelMarket) compareHeld(q query, offers []*modelBid, held *modelBid) auction.Reason {
+	all := []*modelBid{held}
+	for _, x := range offers {
+		all = append(all, new(*x))
+	}
+	var o outcome
+	w.rank(q, all, &o)
+	if reason, lost := w.lostAs[held.key]; lost {
+		return reason
+	}
+	return auction.Holdout
 }
 
 func (w *modelMarket) external(q query, t *auction.Params, seed uint64, o *outcome) (offers []*modelBid) {
@@ -176,7 +204,7 @@ func (x *modelBid) value(types map[model.ChargeType]bool) {
 }
 
 func (w *modelMarket) rank(q query, offers []*modelBid, o *outcome) {
-	types := map[model.ChargeType]bool{}
+	types := maps.Clone(w.heldTypes)
 	for _, x := range offers {
 		types[x.charge] = true
 		x.click, x.average = w.clickRates(q, x)
@@ -197,7 +225,7 @@ func (w *modelMarket) rank(q query, offers []*modelBid, o *outcome) {
 	taken := map[string]bool{}
 	wins := map[string]int{}
 	won := map[*modelBid]bool{}
-	w.winners = map[uint64]bool{}
+	w.winners, w.lostAs = map[uint64]bool{}, map[uint64]auction.Reason{}
 	full := func(x *modelBid) bool { return wins[x.vendor] >= capped && x.bid != nil }
 	for i, x := range offers {
 		switch {
@@ -224,11 +252,13 @@ func (w *modelMarket) rank(q query, offers []*modelBid, o *outcome) {
 		switch {
 		case won[x]:
 		case taken[x.entity] || x.overVendorCap:
-			o.lost[auction.Diversity]++
-			o.lose(x.owner, auction.Diversity)
+			w.lostAs[x.key] = auction.Diversity
 		default:
-			o.lost[auction.Outranked]++
-			o.lose(x.owner, auction.Outranked)
+			w.lostAs[x.key] = auction.Outranked
+		}
+		if reason, lost := w.lostAs[x.key]; lost {
+			o.lost[reason]++
+			o.lose(x.owner, reason)
 		}
 	}
 	for x := range won {

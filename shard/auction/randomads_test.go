@@ -45,6 +45,7 @@ func (r *randomMarket) drawKind(q *query) {
 
 func (r *randomMarket) drawTerms(c *campaign) {
 	c.Segments, c.Schedule, c.Caps, c.Products = model.SegmentRules{}, nil, nil, nil
+	c.HoldoutPercent = []uint8{0, 0, 1, 20, 50}[r.IntN(5)]
 	if r.IntN(3) > 0 {
 		return
 	}

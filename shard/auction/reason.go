@@ -25,13 +25,14 @@ const (
 	Exclusive                     // An exclusive campaign has the product.
 	Diversity                     // The entity or the vendor already won.
 	Outranked                     // Others scored higher.
-	Reasons         = int(Outranked) + 1
+	Holdout                       // The bid would have won, and the user is one who never sees the campaign.
+	Reasons         = int(Holdout) + 1
 )
 
 var reasonNames = [Reasons]string{
 	"inactive", "not_started", "ended", "not_approved", "product_inactive", "trigger", "device",
 	"geo", "segment", "excluded", "filter", "reserve", "stale", "budget", "wallet", "pacing", "frequency",
-	"exclusive", "diversity", "outranked",
+	"exclusive", "diversity", "outranked", "holdout",
 }
 
 // String returns the reason's name as metrics and explanations print it.

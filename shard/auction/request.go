@@ -154,6 +154,7 @@ type Results struct {
 	Results    []Result
 	losers     []loser // Of all auctions, if they are counted.
 	lossWeight uint32
+	enrolled   []enrolment // Of all auctions.
 }
 
 // ResultType is the resultType member of an answer.

@@ -50,7 +50,9 @@ type Scratch struct {
 	ends           []int
 	hits           []hit
 	candidates     []candidate
-	losers         []loser // Bids that failed a gate, if losers are counted.
+	losers         []loser     // Bids that failed a gate, if losers are counted.
+	held           []candidate // Bids that passed the gates and were held back.
+	enrolled       []enrolment // Users to be enrolled, of this auction.
 	types          chargeTypes
 	sponsoredAds   []uint32      // The products that exclusive campaigns have at the place, if sponsoredKnown.
 	hitByRow       generationMap // Indexes in hits by product row, or by entity for the auction of a place.
@@ -108,7 +110,8 @@ type candidate struct {
 	ad            uint32 // Number of the creative, 0 for a product.
 	click         uint32 // Predicted click rate in units of 1/2^32; 0 until it is read.
 	charge        model.ChargeType
-	overVendorCap bool // It loses only because of the cap per vendor.
+	reason        Reason // Of a bid that was held back.
+	overVendorCap bool   // It loses only because of the cap per vendor.
 }
 
 // externalKey marks the key of an external bid. externalVendor is the vendor of all external bids; it is no vendor of
@@ -153,6 +156,8 @@ func (s *Scratch) size() int {
 		cap(s.hits)*int(unsafe.Sizeof(hit{})) +
 		cap(s.candidates)*int(unsafe.Sizeof(candidate{})) +
 		cap(s.losers)*int(unsafe.Sizeof(loser{})) +
+		cap(s.held)*int(unsafe.Sizeof(candidate{})) +
+		cap(s.enrolled)*int(unsafe.Sizeof(enrolment{})) +
 		(cap(s.query)+cap(s.pairs)+cap(s.order)+cap(s.sponsoredAds))*int(unsafe.Sizeof(uint32(0))) +
 		(len(s.hitByRow.entries)+len(s.positionByID.entries)+len(s.pairSeen.entries)+len(s.segments.entries))*int(unsafe.Sizeof(generationEntry{}))
 }
@@ -183,6 +188,9 @@ func (s *Scratch) run(i int, out *Result, seq uint64) {
 	}
 	s.award(out)
 	s.countLosers(out)
+	if len(s.held) > 0 {
+		s.compareHeld(out)
+	}
 }
 
 // prepare computes what all bids of auction i are compared with.
@@ -192,7 +200,7 @@ func (s *Scratch) prepare(i int, seq uint64) {
 	s.seed = seedOf(s.t, seq)
 	s.hits = s.hits[:0]
 	s.candidates = s.candidates[:0]
-	s.losers = s.losers[:0]
+	s.losers, s.held, s.enrolled = s.losers[:0], s.held[:0], s.enrolled[:0]
 	s.types = 0
 	s.idsAdded, s.sponsoredKnown = false, false
 	s.categories.reset()

@@ -62,6 +62,9 @@ func (s *Scratch) awardProduct(w *Winner, h *hit) {
 // awardOwn fills a winner of this marketplace. probability is that of a charge, in units of 1/2^32.
 func (s *Scratch) awardOwn(w *Winner, p *bidid.Payload, c *candidate, probability uint64) {
 	campaign := s.v.Campaign(c.campaign)
+	if campaign.Flags&market.CampaignHoldout != 0 {
+		s.enrolWinner(c.campaign)
+	}
 	w.Campaign, w.campaign = s.v.CampaignText(c.campaign), c.campaign
 	s.prefetcher.AddCampaignText(w.Campaign)               // It is read when the answer is written.
 	expected := expectedCost(uint64(w.Price), probability) // A price is not negative.

@@ -31,6 +31,7 @@ type PatchCampaign struct {
 	Caps            *[]model.Cap
 	Wallet          *ids.UUID // The wallet that pays from now on; past charges stay with the old one.
 	ExternalID      *string   // Empty removes it.
+	HoldoutPercent  *uint8
 }
 
 // These names keep the rows below short.
@@ -94,6 +95,9 @@ var campaigns = newTable("campaign",
 	patched(18, "pacing", enum[model.Pacing](int(model.PacingEven)+1),
 		func(c *campaign) *model.Pacing { return &c.Pacing },
 		func(p *change) **model.Pacing { return &p.Pacing }).optional().since(LevelPacing),
+	patched(19, "holdout percent", u8[uint8](),
+		func(c *campaign) *uint8 { return &c.HoldoutPercent },
+		func(p *change) **uint8 { return &p.HoldoutPercent }).optional().since(LevelHoldouts),
 )
 
 func changedDocument(p *PatchCampaign) *[]byte {

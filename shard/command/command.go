@@ -56,6 +56,7 @@ const (
 	OpForgetMarks       // Deletes marks of users who were evaluated.
 	OpDefineSegment     // Makes a segment dynamic, or ends it.
 	OpDecideMembers     // Says which users belong to a dynamic segment.
+	OpEnrolUsers        // Says which users take part in the measurement of a campaign's holdout.
 )
 
 // Events holds the events of one request that one group stores.

@@ -69,6 +69,7 @@ func TestFormat(t *testing.T) {
 		{OpForgetMarks, forgetMarks.name},
 		{OpDefineSegment, defineSegments.name},
 		{OpDecideMembers, decideMembers.name},
+		{OpEnrolUsers, enrolUsers.name},
 	} {
 		fmt.Fprintf(&b, "| %d | %s | %d |\n", x.op, x.name, introduced[x.op])
 	}

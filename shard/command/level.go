@@ -62,8 +62,12 @@ const (
 	LevelFullCounters
 )
 
+// LevelHoldouts gives campaigns a holdout (model.Campaign.HoldoutPercent), and stores who was enrolled in its measurement
+// (enrol.go). The number 23 is not used.
+const LevelHoldouts Level = 24
+
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelFullCounters
+const LevelNewest = LevelHoldouts
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 
@@ -82,7 +86,7 @@ var introduced = [...]Level{
 	OpApplyReturns: LevelReturns, OpCloseReturns: LevelReturns, OpReverse: LevelReturns,
 	OpLinkUsers: LevelUsers, OpForgetUser: LevelUsers,
 	OpWatchUsers: LevelDynamicSegments, OpForgetMarks: LevelDynamicSegments, OpDefineSegment: LevelDynamicSegments,
-	OpDecideMembers: LevelDynamicSegments,
+	OpDecideMembers: LevelDynamicSegments, OpEnrolUsers: LevelHoldouts,
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

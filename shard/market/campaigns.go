@@ -46,6 +46,9 @@ func (m *Market) putCampaign(c *model.Campaign) *Balances {
 		row.Flags |= CampaignExclusive
 		row.Price = model.FirstPrice
 	}
+	if c.HoldoutPercent > 0 {
+		row.Flags |= CampaignHoldout
+	}
 	m.setTarget(i, c)
 	if m.setTerms(i, c) {
 		row.Flags |= CampaignHasTerms

@@ -35,6 +35,7 @@ type Market struct {
 	// servingNodes is shared by all views.
 	servingNodes atomic.Uint32
 	lossWeight   atomic.Uint32 // Shared by all views.
+	enrolled     enrolled      // Shared by all views.
 	seed         uint64
 	hash         func(seed uint64, text []byte) uint64
 
@@ -214,6 +215,7 @@ func (m *Market) build() *View {
 		balances:      m.balances,
 		servingNodes:  &m.servingNodes,
 		lossWeight:    &m.lossWeight,
+		enrolled:      &m.enrolled,
 		bids:          m.bids.chunks,
 		bidProducts:   &m.byBid,
 		clicks:        &m.clicks,

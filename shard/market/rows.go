@@ -147,6 +147,7 @@ const (
 	CampaignHasTerms                            // The campaign has CampaignTerms.
 	CampaignCounted                             // Counted in Usage: not terminated, and not the campaign of a WhatIf.
 	CampaignExclusive                           // The campaign is exclusive.
+	CampaignHoldout                             // Some users never see the campaign; its terms have the Holdout.
 )
 
 // categoryRow is one interned category id.

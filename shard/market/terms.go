@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/model"
 )
 
-// CampaignTerms holds the targeting of a campaign: segments, schedule, frequency caps and products. Most campaigns have
+// CampaignTerms holds the targeting of a campaign: segments, schedule, frequency caps, products and holdout. Most campaigns have
 // none, so it is stored apart from CampaignRow, which is read for every bid. A value never changes once it is in a
 // view.
 type CampaignTerms struct {
@@ -16,6 +16,7 @@ type CampaignTerms struct {
 	Schedule    []uint16 // By local hour of the week, in units of 1/model.ScheduleOne; nil: the bid is unchanged at all hours.
 	Caps        []model.Cap
 	Products    []uint32 // Rows of the campaign's productIds.
+	Holdout     Holdout  // If the row has the flag CampaignHoldout.
 }
 
 // SegmentFactor is a multiplier for the users of a segment.
@@ -27,14 +28,14 @@ type SegmentFactor struct {
 // setTerms stores the terms of a campaign and reports whether it has any.
 func (m *Market) setTerms(i uint32, c *model.Campaign) bool {
 	s := &c.Segments
-	if len(s.Include)+len(s.Exclude)+len(s.Multipliers)+len(c.Schedule)+len(c.Caps)+len(c.Products) == 0 {
+	if len(s.Include)+len(s.Exclude)+len(s.Multipliers)+len(c.Schedule)+len(c.Caps)+len(c.Products) == 0 && c.HoldoutPercent == 0 {
 		if *m.campaignTerms.at(i) != nil {
 			*m.campaignTerms.edit(i, m.edition) = nil
 			m.dirty = true
 		}
 		return false
 	}
-	t := &CampaignTerms{Schedule: slices.Clone(c.Schedule), Caps: slices.Clone(c.Caps)}
+	t := &CampaignTerms{Schedule: slices.Clone(c.Schedule), Caps: slices.Clone(c.Caps), Holdout: HoldoutOf(c)}
 	for _, id := range s.Include {
 		t.Include = append(t.Include, m.segment(c.Marketplace, id))
 	}

@@ -26,6 +26,7 @@ type View struct {
 	balances      []*balanceChunk
 	servingNodes  *atomic.Uint32
 	lossWeight    *atomic.Uint32
+	enrolled      *enrolled
 	terms         frozen[*CampaignTerms]
 	vendorIDs     []Text
 	segments      frozen[segmentRow]

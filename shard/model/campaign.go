@@ -115,9 +115,15 @@ type Campaign struct {
 	// With 0 the campaign does not compete in that hour. It has ScheduleHours values, or none: bids are unchanged at all
 	// hours.
 	Schedule []uint16
-	Caps     []Cap  // Frequency restrictions in force, at most one of each type.
-	Document []byte // Further members as the management API stored them; opaque to the engine.
+	Caps     []Cap // Frequency restrictions in force, at most one of each type.
+	// HoldoutPercent is the share of users who never see the campaign, so that they can be compared with others; at most
+	// HoldoutPercentMax. See market.HoldoutArm.
+	HoldoutPercent uint8
+	Document       []byte // Further members as the management API stored them; opaque to the engine.
 }
+
+// HoldoutPercentMax bounds HoldoutPercent, because as many users are compared with those held out.
+const HoldoutPercentMax = 50
 
 // HasReturn reports whether a campaign is steered toward its target return: it pays by the click and bids by itself.
 func (c *Campaign) HasReturn() bool {

@@ -38,6 +38,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareAuctions(b, fail)
 	m.compareCredits(b, fail)
 	m.compareLinks(b, fail)
+	m.compareEnrolments(b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}

@@ -52,6 +52,7 @@ var readers = map[command.Op]struct {
 	command.OpForgetMarks:    {"forget marks", reader(command.ReadForgetMarks)},
 	command.OpDefineSegment:  {"define segment", reader(command.ReadDefineSegment)},
 	command.OpDecideMembers:  {"decide members", reader(command.ReadDecideMembers)},
+	command.OpEnrolUsers:     {"enrol users", reader(command.ReadEnrolUsers)},
 }
 
 func reader[T any](read func(*command.Command) (T, error)) func(*command.Command) (any, error) {

@@ -93,7 +93,7 @@ func (g *Generator) Step() Step {
 		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts, g.mark, g.forgetNotices,
 		g.pace, g.pace,
 		g.traffic, g.auctions, g.credits, g.credits, g.credits, g.returns, g.reverse,
-		g.link, g.link, g.forgetUser,
+		g.link, g.link, g.forgetUser, g.enrol, g.enrol,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }

@@ -24,6 +24,9 @@ func (g *Generator) create() Step {
 	if c.Type == model.Autobidding {
 		c.TargetROASMilli = uint32(g.choose(3, "target") * 1_500) // A handful.
 	}
+	if g.Model.Level >= command.LevelHoldouts {
+		c.HoldoutPercent = uint8(g.choose(3, "holdout") * 25) // At most 50.
+	}
 	if g.choose(3, "end") == 0 {
 		c.EndMillis = g.now + hourMillis
 	}
@@ -94,6 +97,9 @@ func (g *Generator) patch() Step {
 	}
 	if g.choose(6, "patch target") == 0 {
 		p.TargetROASMilli = new(uint32(g.choose(3, "target") * 1_500)) // A handful.
+	}
+	if g.Model.Level >= command.LevelHoldouts && g.choose(6, "patch holdout") == 0 {
+		p.HoldoutPercent = new(uint8(g.choose(3, "holdout") * 25)) // At most 50.
 	}
 	if g.choose(4, "patch wallet") == 0 {
 		p.Wallet = new(g.walletOf(p.Marketplace, g.vendor()))

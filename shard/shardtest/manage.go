@@ -335,6 +335,9 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *model.Campaign) command.Re
 	if p.TargetROASMilli != nil {
 		c.TargetROASMilli = *p.TargetROASMilli
 	}
+	if p.HoldoutPercent != nil {
+		c.HoldoutPercent = *p.HoldoutPercent
+	}
 	if p.Document != nil {
 		c.Document = p.Document
 	}

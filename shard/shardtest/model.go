@@ -42,6 +42,8 @@ type Model struct {
 	PurchaseAdsMax int
 	// TouchesMax is how many clicks, and impressions, of a user and day are kept.
 	TouchesMax int
+	// EnrolmentsMax is how many enrolments of a day are kept.
+	EnrolmentsMax int
 	// LinksMax is how many links from a user, and to a user, of a day are kept.
 	LinksMax  int
 	Purchases map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
@@ -64,6 +66,7 @@ type Model struct {
 	touched []touched
 	// touchesFrom is the first day, by marketplace, of which touches may be stored.
 	touchesFrom map[uint16]int64
+	enrolled    map[enrolled]command.Enrolment
 	links       []linked // In the order in which they were made.
 	validClicks []validClick
 	seen        map[seenKey]bool
@@ -164,7 +167,7 @@ func NewModel() *Model {
 		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool), touchesFrom: make(map[uint16]int64),
-		TouchesMax: shard.TouchesMax, Purchases: make(map[command.PurchaseName]*command.OpenCredit),
+		TouchesMax: shard.TouchesMax, EnrolmentsMax: shard.EnrolmentsMax, enrolled: make(map[enrolled]command.Enrolment), Purchases: make(map[command.PurchaseName]*command.OpenCredit),
 		Returns: make(map[command.PurchaseName]int64), Reversals: make(map[ids.UUID]Reversed),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
 		PurchaseAdsMax: shard.PurchaseAdsMax, Bought: make(map[market.PurchaseCell]Bought),

@@ -1,6 +1,7 @@
 package shardtest
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -60,6 +61,7 @@ func (m *Model) ForgetUser(x *command.ForgetUser) command.Result {
 	m.validClicks = slices.DeleteFunc(m.validClicks, func(v validClick) bool { return v.market == x.Marketplace && v.user == x.User })
 	m.links = slices.DeleteFunc(m.links, func(l linked) bool { return l.Marketplace == x.Marketplace && (l.From == x.User || l.To == x.User) })
 	m.forgetBuyers(func(e *Counted) bool { return e.Market == x.Marketplace && e.buyer == x.User })
+	maps.DeleteFunc(m.enrolled, func(e enrolled, _ command.Enrolment) bool { return e.market == x.Marketplace && e.user == x.User })
 	for name, o := range m.Purchases {
 		if o.Marketplace != x.Marketplace {
 			continue
@@ -99,6 +101,7 @@ func (m *Model) purgeTouches() {
 	}
 	m.touched = slices.DeleteFunc(m.touched, func(t touched) bool { return t.OccurredMillis/dayMillis < m.touchesFrom[t.market] })
 	m.forgetBuyers(func(e *Counted) bool { return e.opened/dayMillis < m.touchesFrom[e.Market] })
+	m.purgeEnrolments()
 }
 
 // compareLinks compares the links to each user.

@@ -49,6 +49,7 @@ type Body struct {
 	TargetingFilters     *TargetingFilters `json:"targetingFilters,omitempty"`
 	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters,omitempty"`
 	Schedule             *Schedule         `json:"schedule,omitempty"`
+	HoldoutPercent       uint8             `json:"holdoutPercent,omitempty" minimum:"0" maximum:"50" doc:"Default 0. Share of users, chosen by a hash of opaqueUserId, who never see the campaign, so that its incrementality can be measured; 0: none."`
 }
 
 // PatchBody changes the members that it contains.
@@ -70,6 +71,7 @@ type PatchBody struct {
 	TargetingFilters     resource.Optional[TargetingFilters] `json:"targetingFilters,omitzero" doc:"Null: none."`
 	ExclusionFilters     resource.Optional[ExclusionFilters] `json:"exclusionFilters,omitzero" doc:"Null: none."`
 	Schedule             resource.Optional[Schedule]         `json:"schedule,omitzero" doc:"Null: none."`
+	HoldoutPercent       *uint8                              `json:"holdoutPercent,omitempty" minimum:"0" maximum:"50" doc:"Share of users, chosen by a hash of opaqueUserId, who never see the campaign, so that its incrementality can be measured; 0: none. A change begins a new measurement."`
 }
 
 // document is the part of a campaign that auctions do not read. It is stored as JSON.
@@ -139,6 +141,7 @@ type Campaign struct {
 	TargetingFilters     *TargetingFilters `json:"targetingFilters"`
 	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters"`
 	Schedule             *Schedule         `json:"schedule"`
+	HoldoutPercent       uint8             `json:"holdoutPercent" doc:"Share of users who never see the campaign."`
 	BidCount             int               `json:"bidCount"`
 	PacingState          *PacingState      `json:"pacingState" doc:"Null before the first decision about the campaign, and for one that was terminated."`
 	CreatedAt            resource.Time     `json:"createdAt"`

@@ -99,6 +99,10 @@ func (b *PatchBody) complete(ctx context.Context, now *store.CampaignState, p *c
 	if id := &b.ExternalCampaignID; (id.Null || id.Value != "") && id.Value != now.ExternalID {
 		p.ExternalID = &id.Value
 	}
+	// The same holds for the present holdout.
+	if b.HoldoutPercent != nil && *b.HoldoutPercent != now.HoldoutPercent {
+		p.HoldoutPercent = b.HoldoutPercent
+	}
 	d := decodeDocument(now.Document)
 	b.AutobiddingObjective.Apply(&d.AutobiddingObjective)
 	if err := hasGoal(now, p, d.AutobiddingObjective, b.TargetROAS.Null); err != nil {

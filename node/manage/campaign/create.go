@@ -96,6 +96,8 @@ func (b *Body) draft(nowMillis int64, exponent uint8) campaigns.Draft {
 		AutoTrigger: isTrue(b.IsAutoTrigger, false),
 		Status:      model.Approved,
 		ExternalID:  b.ExternalCampaignID,
+
+		HoldoutPercent: b.HoldoutPercent,
 	}
 	if c.Format != model.Listing {
 		c.Charge, c.Products = model.CPM, b.ProductIDs
@@ -176,7 +178,8 @@ func campaignOf(c *store.CampaignState, m *model.Marketplace) Campaign {
 		Status: campaigns.Statuses[c.Status], StatusUpdatedBy: textOf(c.StatusUpdatedBy),
 		AutobiddingObjective: textOf(d.AutobiddingObjective), ProductIDs: d.ProductIDs,
 		MultiplierConfig: d.MultiplierConfig, TargetingFilters: d.TargetingFilters, ExclusionFilters: d.ExclusionFilters,
-		Schedule: d.Schedule, BidCount: c.BidCount, PacingState: pacingStateOf(c, m.CurrencyExponent), CreatedAt: resource.Time(c.CreatedMillis), UpdatedAt: resource.Time(c.UpdatedMillis),
+		Schedule: d.Schedule, HoldoutPercent: c.HoldoutPercent,
+		BidCount: c.BidCount, PacingState: pacingStateOf(c, m.CurrencyExponent), CreatedAt: resource.Time(c.CreatedMillis), UpdatedAt: resource.Time(c.UpdatedMillis),
 	}
 	if a.ProductIDs == nil {
 		a.ProductIDs = []string{}

@@ -45,6 +45,7 @@ func Register(api huma.API) {
 	add(api, "getCampaignProductsReport", base+"/products", "List a campaign's numbers by product, in the order of product ids.", products)
 	registerSubjects(api)
 	registerModels(api)
+	registerIncrementality(api)
 	add(api, "listInteractions", service+"/interactions",
 		"List the numbers of vendors, campaigns or products by hour or day, newest first; empty ones are left out.", interactions)
 }
