@@ -130,7 +130,7 @@ func (s *honest) budget(c *history.Campaign) history.BudgetRead {
 }
 
 func (s *honest) report(i int, c *history.Campaign, invoke, finish history.Instant) {
-	token := &history.Token{Text: fmt.Sprint("t", i), Campaign: c, Invoke: invoke - milli, Return: invoke}
+	token := &history.Token{Text: fmt.Sprint("t", i), Campaign: c, Price: s.price(c), Invoke: invoke - milli, Return: invoke}
 	if len(s.old) > 0 && s.r.IntN(5) == 0 {
 		token = s.old[s.r.IntN(len(s.old))]
 		c = token.Campaign
@@ -145,6 +145,14 @@ func (s *honest) report(i int, c *history.Campaign, invoke, finish history.Insta
 	s.h.Bodies = append(s.h.Bodies, b)
 }
 
+// price is that of an ad that a campaign wins now: a bid above what is left of its budget competes with what is left.
+func (s *honest) price(c *history.Campaign) shop.Micros {
+	if left := s.limit[c] - s.used[c]; left > 0 {
+		return min(left, c.Price)
+	}
+	return c.Price
+}
+
 func (s *honest) take(c *history.Campaign, e *history.Event) {
 	key := fmt.Sprint(e.Array, e.ID)
 	if s.seen[key] {
@@ -155,8 +163,8 @@ func (s *honest) take(c *history.Campaign, e *history.Event) {
 	r.Total[e.Array]++
 	if e.Array == c.Charge && !s.charged[e.Token] {
 		s.charged[e.Token] = true
-		r.Overdelivered += c.Price
-		amount := min(c.Price, max(s.limit[c]-s.used[c], 0), s.wallet[c.Vendor])
+		r.Overdelivered += e.Token.Price
+		amount := min(e.Token.Price, max(s.limit[c]-s.used[c], 0), s.wallet[c.Vendor])
 		s.used[c] += amount
 		s.wallet[c.Vendor] -= amount
 		r.Spent[e.Array] += amount
@@ -375,7 +383,7 @@ func TestUnknownChargesAreSearchedQuickly(t *testing.T) {
 		if i%3 == 0 {
 			b.Acked = time.Minute + time.Duration(i*7%50)*time.Second
 		}
-		b.Events = []*history.Event{{Array: history.Click, ID: fmt.Sprint(i), Token: &history.Token{Campaign: c}}}
+		b.Events = []*history.Event{{Array: history.Click, ID: fmt.Sprint(i), Token: &history.Token{Campaign: c, Price: c.Price}}}
 		h.Bodies = append(h.Bodies, b)
 	}
 	for i := range 10 {
@@ -399,7 +407,7 @@ func TestUndecidedIsNotChecked(t *testing.T) {
 	hard, easy := campaign(h, "ample"), campaign(h, "tight")
 	for i := range 40 {
 		b := &history.Body{Number: i, Sent: time.Duration(i) * milli, Acked: 10*time.Minute - time.Duration(i)*time.Second}
-		b.Events = []*history.Event{{Array: history.Click, ID: fmt.Sprint(i), Token: &history.Token{Campaign: hard}}}
+		b.Events = []*history.Event{{Array: history.Click, ID: fmt.Sprint(i), Token: &history.Token{Campaign: hard, Price: hard.Price}}}
 		h.Bodies = append(h.Bodies, b)
 	}
 	h.Budgets = []history.BudgetRead{{Campaign: hard, Invoke: time.Second, Return: time.Second + milli, Amount: hard.Budget, Used: 1, Remaining: hard.Budget - 1}}

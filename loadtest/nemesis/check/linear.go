@@ -16,7 +16,7 @@ import (
 // explains every read. porcupine searches for it. Two measures keep the search short. The first leaves the result exact; the second may
 // miss a violation, and never reports one that is none.
 //
-// Chains. Charges of one campaign have the same price, so they are interchangeable: of two charges, one of which was
+// Chains. Nearly all charges of one campaign have the same price, so they are interchangeable: of two such charges, one of which was
 // both called and finished no later than the other, an order that explains the reads exists if and only if one exists
 // with that one first (swap them). Charges are therefore put into chains in which calls and finishes both ascend, and
 // the model takes the charges of a chain in order. Without that, k charges of unknown outcome mean 2^k sets to try; with it,
@@ -151,7 +151,7 @@ func operation(in input, out any, call, finish history.Instant) porcupine.Operat
 func chargeHistory(all []*charge) []porcupine.Operation {
 	var ops []porcupine.Operation
 	for _, c := range all {
-		ops = append(ops, operation(input{kind: chargeOf, amount: c.token.Campaign.Price, chain: -1}, nil, c.call, c.finish))
+		ops = append(ops, operation(input{kind: chargeOf, amount: c.token.Price, chain: -1}, nil, c.call, c.finish))
 	}
 	return ops
 }
@@ -254,14 +254,19 @@ func search(part epoch, searchMax time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(model, part.ops, searchMax)
 }
 
-// chain puts the charges of a part into chains. REQUIRES: the operations are sorted by their call.
+// chain puts the charges of a part that have the largest price into chains. REQUIRES: the operations are sorted by their call.
 func chain(ops []porcupine.Operation) {
 	var ends [chainsMax]int64
 	var lengths [chainsMax]int32
-	used := 0
+	used, price := 0, shop.Micros(0)
+	for i := range ops {
+		if in := ops[i].Input.(input); in.kind == chargeOf {
+			price = max(price, in.amount)
+		}
+	}
 	for i := range ops {
 		in := ops[i].Input.(input)
-		if in.kind != chargeOf {
+		if in.kind != chargeOf || in.amount < price {
 			continue
 		}
 		best := -1 // The chain with the latest end that is not after this charge's, which leaves the others for later charges.

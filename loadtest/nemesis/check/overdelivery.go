@@ -37,12 +37,13 @@ func Overdelivery(h *history.History, final *FinalState, limit, slack time.Durat
 }
 
 // compareOverdelivery checks that every reported interaction of a campaign that it pays for was billed or counted as
-// delivered for nothing. A daily budget is paced, so its campaign may pay less than its price.
+// delivered for nothing, at the price of its token. What a daily budget delivers after its day is neither.
 func compareOverdelivery(c *history.Campaign, all []*charge, r history.ReportRead, v *Result) {
-	least, most := shop.Micros(0), shop.Micros(len(all))*c.Price
+	var least, most shop.Micros
 	for _, ch := range all {
+		most += ch.token.Price
 		if ch.finish != history.Never && !c.Daily {
-			least += c.Price
+			least += ch.token.Price
 		}
 	}
 	spent := r.Billed()

@@ -71,7 +71,7 @@ func (s *shopFront) send(events ...*history.Event) {
 // see reports an impression and a click on a new token.
 func (s *shopFront) see(i int) *history.Token {
 	c := s.h.Vendors[0].Campaigns[s.r.IntN(2)]
-	t := &history.Token{Text: fmt.Sprint("t", i), Campaign: c, Product: c.Name, User: fmt.Sprint("u", i), Invoke: s.now, Return: s.now + milli}
+	t := &history.Token{Text: fmt.Sprint("t", i), Campaign: c, Price: c.Price, Product: c.Name, User: fmt.Sprint("u", i), Invoke: s.now, Return: s.now + milli}
 	n := s.numbers[c]
 	for array := range history.Purchase {
 		s.send(&history.Event{Array: array, ID: fmt.Sprint("e", i), Token: t})
@@ -241,7 +241,7 @@ func TestPlantedFaultsOfSalesAreFound(t *testing.T) {
 		"more reversed than charged": {reversals, func(h *history.History, _ *check.FinalState) { answered(h).Amount++ }},
 		"a reversal of no purchase": {reversals, func(h *history.History, _ *check.FinalState) {
 			x := *answered(h)
-			x.Token = &history.Token{Campaign: x.Token.Campaign}
+			x.Token = &history.Token{Campaign: x.Token.Campaign, Price: x.Token.Price}
 			h.Reversed = append(h.Reversed, x)
 		}},
 		"a day is missing": {sums, func(_ *history.History, f *check.FinalState) {
@@ -329,9 +329,9 @@ func TestSalesWithoutTrafficAreViolations(t *testing.T) {
 // What was sent and never acknowledged may be in the reports or not.
 func TestUnknownPurchasesAndReturnsMayHaveHappened(t *testing.T) {
 	c := &history.Campaign{Name: "c", Price: 212 * minor, Charge: history.Purchase}
-	token := &history.Token{Campaign: c, Product: "p"}
+	token := &history.Token{Campaign: c, Price: c.Price, Product: "p"}
 	known := &history.Event{Array: history.Purchase, ID: "1", Token: token, Product: "p", Pieces: 3}
-	unknown := &history.Event{Array: history.Purchase, ID: "2", Token: &history.Token{Campaign: c, Product: "p"}, Product: "p", Pieces: 2}
+	unknown := &history.Event{Array: history.Purchase, ID: "2", Token: &history.Token{Campaign: c, Price: c.Price, Product: "p"}, Product: "p", Pieces: 2}
 	back := &history.Event{Array: history.Purchase, ID: "3", Token: token, Product: "p", Pieces: 3, ReturnOf: known}
 	h := history.New()
 	h.Vendors = []*history.Vendor{{ID: "v", Campaigns: []*history.Campaign{c}}}

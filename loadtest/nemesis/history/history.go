@@ -76,8 +76,11 @@ type Vendor struct {
 
 // Token is the resolvedBidId of a winner.
 type Token struct {
-	Text           string
-	Campaign       *Campaign
+	Text     string
+	Campaign *Campaign
+	// Price is what a charge of it costs, which it names: the campaign's or, when the campaign had less left at the auction, what it
+	// had left, because a bid above what is left of its budget competes with what is left. A paced campaign may pay less, too.
+	Price          shop.Micros
 	Product        string  // The advertised product.
 	User           string  // The shopper who saw the ad. Each token has its own, so a purchase is credited to its token or to none.
 	Invoke, Return Instant // Of the auction that it won.
