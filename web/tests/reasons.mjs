@@ -44,6 +44,8 @@ class Shop {
 const listing = (id, more) => ({ type: "listings", slots: 1, products: { ids: [id] }, ...more });
 const keyword = (word, matchType) => ({ type: "keyword", value: { words: [word], matchType } });
 
+let nextUser = 0;
+
 // made are the reasons that a node makes: what has to be there, and the auction in which the bid loses.
 const made = {
   inactive: { prepare: (shop, id) => shop.campaign(id, { isActive: false }) },
@@ -150,6 +152,11 @@ const made = {
       await shop.campaign(`${id}-better`);
     },
   },
+  // Of the users, half never see the campaign; which ones depends on its id.
+  holdout: {
+    prepare: (shop, id) => shop.campaign(id, { holdoutPercent: 50 }),
+    auction: (id) => listing(id, { opaqueUserId: `user-${nextUser++}` }),
+  },
 };
 
 // answered are the reasons of answers that the test gives instead of the node.
@@ -226,9 +233,10 @@ export function reasonTests(given) {
       };
       for (const [reason, { prepare, auction = listing }] of Object.entries(made)) {
         await prepare(shop, reason);
-        const body = auction(reason);
+        let body;
         let lost;
         await until(() => `a bid loses for the reason ${reason}, not ${JSON.stringify(lost)}`, async () => {
+          body = auction(reason);
           lost = (await node.explain(body)).lost;
           return lost[reason] > 0;
         });

@@ -94,6 +94,11 @@ export const reasons: Record<string, ReasonText> = {
     why: "Others had a higher score: bid times quality.",
     help: "Raise the bid to at least the amount needed.",
   },
+  holdout: {
+    short: "Held out",
+    why: "The bid would have won, but the user is one who never sees the campaign, so that its effect can be measured.",
+    help: "Nothing is wrong. Lower the campaign's holdout percentage, or look at its incrementality report.",
+  },
 };
 
 export const reasonOf = (name: string): ReasonText => reasons[name] ?? { short: name, why: name, help: "" };
