@@ -18,13 +18,17 @@ import { reasonTests } from "./reasons.mjs";
 import { reportTests } from "./reports.mjs";
 import { roleTests } from "./roles.mjs";
 import { simulationTests } from "./simulations.mjs";
+import { webhookTests } from "./webhooks.mjs";
 
 const given = { browser: null, demo: null, shop: null };
 
 before(async () => {
   given.browser = await launch();
   given.demo = await startNode("demo", {
-    flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5", "--history-days", "0"],
+    flags: [
+      ...["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5", "--history-days", "0"],
+      "--webhooks-development", // The receiver of the tests is on this machine.
+    ],
   });
   given.shop = await openShop(given.demo);
   await fillDemo(given.demo);
@@ -48,6 +52,7 @@ reportTests(given);
 ledgerTests(given);
 logTests(given);
 simulationTests(given);
+webhookTests(given);
 roleTests(given);
 manyTests(given);
 accessTests(given);

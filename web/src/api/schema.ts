@@ -1132,4 +1132,10 @@ export interface Operations {
     body: undefined;
     answer: Schemas["webhook.Log"];
   };
+  "POST /webhooks/webhooks/{webhook_id}/test": {
+    path: { "webhook_id": string };
+    query: {};
+    body: undefined;
+    answer: Schemas["webhook.Delivery"];
+  };
 }
