@@ -17,6 +17,7 @@ import { purchaseTests } from "./purchases.mjs";
 import { reasonTests } from "./reasons.mjs";
 import { reportTests } from "./reports.mjs";
 import { roleTests } from "./roles.mjs";
+import { savedViewTests } from "./savedViews.mjs";
 import { simulationTests } from "./simulations.mjs";
 import { webhookTests } from "./webhooks.mjs";
 
@@ -53,6 +54,7 @@ ledgerTests(given);
 logTests(given);
 simulationTests(given);
 webhookTests(given);
+savedViewTests(given);
 roleTests(given);
 manyTests(given);
 accessTests(given);
