@@ -2,6 +2,7 @@
 import { after, before } from "node:test";
 import { accessTests } from "./access.mjs";
 import { auctionTests } from "./auctions.mjs";
+import { bannerTests } from "./banners.mjs";
 import { launch } from "./browser.mjs";
 import { eventTests } from "./events.mjs";
 import { factorTests } from "./factor.mjs";
@@ -55,6 +56,7 @@ logTests(given);
 simulationTests(given);
 webhookTests(given);
 savedViewTests(given);
+bannerTests(given);
 roleTests(given);
 manyTests(given);
 accessTests(given);

@@ -70,6 +70,7 @@ export const entrances = [
 export const dialogs = [
   ["/keys", "Create key"],
   ["/campaigns", "Create campaign"],
+  ["/campaigns", "Create banner campaign"],
   ["/campaigns", "Saved views"],
   ["/vendors", "Add vendor"],
   ["/catalog", "Add product"],

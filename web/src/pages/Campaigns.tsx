@@ -15,6 +15,7 @@ import { Page } from "../ui/Page";
 import { SavedViews } from "../ui/SavedViews";
 import { Empty } from "../ui/States";
 import { CampaignSwitch } from "./CampaignSwitch";
+import { CreateBanner } from "./CreateBanner";
 import { CreateCampaign } from "./CreateCampaign";
 import { planOf } from "./plan";
 
@@ -31,6 +32,7 @@ export default function Campaigns() {
   const [format, setFormat] = useAddressState("format", "");
   const [active, setActive] = useAddressState("active", "");
   const [creating, setCreating] = useState(false);
+  const [banner, setBanner] = useState(false);
   const [vendorText, setVendorText] = useState(vendor); // As it is typed; the address follows.
   const number = Math.max(1, Number(page) || 1);
   const campaigns = useRead(
@@ -57,6 +59,11 @@ export default function Campaigns() {
       actions={
         <>
           <SavedViews list="campaigns" members={filters} opened={(query) => setVendorText(query.get("vendor") ?? "")} />
+          {canWrite && !vendorId && (
+            <Button variant="default" onClick={() => setBanner(true)}>
+              Create banner campaign
+            </Button>
+          )}
           {create}
         </>
       }
@@ -183,6 +190,7 @@ export default function Campaigns() {
           { name: "Active", cell: (one) => <CampaignSwitch campaign={one} /> },
         ]}
       />
+      {banner && <CreateBanner close={() => setBanner(false)} />}
       <CreateCampaign opened={creating} close={() => setCreating(false)} />
     </Page>
   );
