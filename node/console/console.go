@@ -124,6 +124,7 @@ func (s *Service) Routes(l Listener) map[string]http.HandlerFunc {
 		"DELETE " + APIBase + "/users/{user_id}":                   h.answer(h.removeUser),
 		"DELETE " + APIBase + "/users/invitations/{invitation_id}": h.answer(h.revoke),
 		"GET " + APIBase + "/purchases":                            h.answer(h.purchase),
+		"GET " + APIBase + "/purchases/newest":                     h.answer(h.newestPurchases),
 		"GET " + APIBase + "/served-ads":                           h.answer(h.servedAd),
 		"GET " + APIBase + "/live":                                 h.live,
 		"GET " + APIBase + "/log":                                  h.log,

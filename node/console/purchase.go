@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/hex"
 	"net/http"
 	"slices"
 	"time"
@@ -66,8 +67,8 @@ func kindName(k event.Kind) string {
 	return "impression"
 }
 
-// purchase answers what led to the purchase with the event id of the query, to those who may read auctions. The query may name the user,
-// by the id that events carry, for a purchase of which nothing was credited.
+// purchase answers what led to the purchase with the event id of the query, or with a key of newestPurchases, to those who may read
+// auctions. The query may name the user, by the id that events carry, for a purchase of which nothing was credited.
 func (h handlers) purchase(_ http.ResponseWriter, r *http.Request) (any, error) {
 	who, code := h.Identify(r)
 	if code == apierr.OK && !slices.Contains(staff, who.Access.Role) {
@@ -77,7 +78,12 @@ func (h handlers) purchase(_ http.ResponseWriter, r *http.Request) (any, error) 
 		return nil, apierr.New(code, "")
 	}
 	id, user := r.URL.Query().Get("id"), r.URL.Query().Get("user")
+	text := r.URL.Query().Get("key")
+	key, err := hex.DecodeString(text)
 	switch {
+	case text != "" && (err != nil || len(key) != 16 || id != ""):
+		return nil, bad("key", "must be a key of the newest purchases, of 32 hexadecimal digits, without an id beside it")
+	case text != "":
 	case id == "" || len(id) > eventIDMax:
 		return nil, bad("id", "must be the id of a purchase event, of at most 1024 bytes")
 	case len(user) > userIDMax:
@@ -91,15 +97,15 @@ func (h handlers) purchase(_ http.ResponseWriter, r *http.Request) (any, error) 
 	if user != "" {
 		hash = serving.UserHasher(secret, in)([]byte(user))
 	}
-	path, err := h.deps.Store.Tenant(in).PurchasePath(serving.EventKey(secret, in, event.Purchase, id), hash)
+	of := serving.EventKey(secret, in, event.Purchase, id)
+	if text != "" {
+		of = [16]byte(key)
+	}
+	path, err := h.deps.Store.Tenant(in).PurchasePath(of, hash)
 	if err != nil {
 		return nil, err
 	}
-	exponent := uint8(0)
-	if m := h.marketplace(in); m != nil {
-		exponent = m.CurrencyExponent
-	}
-	return purchaseOf(&path, exponent), nil
+	return purchaseOf(&path, h.exponent(in)), nil
 }
 
 func purchaseOf(p *store.PurchasePath, exponent uint8) Purchase {

@@ -35,6 +35,13 @@ func TestAPurchaseIsFoundByItsEvent(t *testing.T) {
 	ada.refusedAs(404, "resource_not_found", "GET", path(longest, ""), "")
 	ada.refusedAs(400, "bad_request", "GET", path(longest+"x", ""), "")
 	ada.refusedAs(400, "bad_request", "GET", path(id, "&user="+strings.Repeat("x", 361)), "")
+	ada.refusedAs(404, "resource_not_found", "GET", "/console/api/purchases?key="+strings.Repeat("0a", 16), "")
+	for _, key := range []string{"0a", strings.Repeat("0a", 17), strings.Repeat("xy", 16), strings.Repeat("0a", 16) + "&id=x"} {
+		ada.refusedAs(400, "bad_request", "GET", "/console/api/purchases?key="+key, "")
+	}
+	if newest := ada.must(200, "GET", "/console/api/purchases/newest", ""); newest["complete"] != true || len(newest["purchases"].([]any)) != 0 {
+		t.Errorf("a purchase of which nothing was credited is among the newest: %v", newest)
+	}
 	newBrowser(t, env).refusedAs(401, "not_signed_in", "GET", path(id, ""), "")
 	invited(t, ada, "ann@example.com", "analyst").must(200, "GET", path(id, ""), "")
 	ada.must(200, "PUT", "/console/api/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"va","name":"A"}]}`)

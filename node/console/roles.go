@@ -88,7 +88,7 @@ var rules = []struct {
 	{admins, NoVendor, []string{
 		"createKey", "listKeys", "deleteKey", "patchSettings", "createInvitations", "listInvitations", "deleteInvitation",
 		"getAdvertiserUser", "createAdvertiserUser", "patchAdvertiserUser", "deleteAdvertiserUser",
-		"createWebhook", "listWebhooks", "updateWebhook", "deleteWebhook", "listDeliveries", "eraseUser",
+		"createWebhook", "listWebhooks", "updateWebhook", "deleteWebhook", "listDeliveries", "testWebhook", "eraseUser",
 		"createMarketplace", "listMarketplaces", "getMarketplace", "patchMarketplace", "createMarketplaceKeys",
 	}},
 	{vendors, VendorInToken, []string{

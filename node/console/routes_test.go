@@ -43,6 +43,7 @@ var ownRoutes = map[string]struct{ who, body string }{
 	"DELETE /console/api/users/{user_id}":                   {"A----", ""},
 	"DELETE /console/api/users/invitations/{invitation_id}": {"A----", ""},
 	"GET /console/api/purchases":                            {"AOa--", ""},
+	"GET /console/api/purchases/newest":                     {"AOa--", ""},
 	"GET /console/api/served-ads":                           {"AOa--", ""},
 	"GET /console/api/live":                                 {"AOa--", ""},
 	"GET /console/api/settings":                             {"A----*", ""},

@@ -239,7 +239,10 @@ func (t Tenant) Campaign(_ context.Context, id ids.UUID) (CampaignState, error) 
 
 // Campaigns lists campaigns, newest first. Terminated ones are listed only when the filter names that status. A vendor's campaigns
 // lie in one group. Without a vendor each group returns its newest campaigns, and the newest of those are the result.
-func (t Tenant) Campaigns(_ context.Context, f CampaignFilter) ([]CampaignState, bool, error) {
+func (t Tenant) Campaigns(ctx context.Context, f CampaignFilter) ([]CampaignState, bool, error) {
+	if len(f.IDs) > 0 {
+		return t.campaignsByID(ctx, f)
+	}
 	groups := t.store.Groups.Groups()
 	if f.VendorID != "" {
 		groups = []ids.Group{t.groupOf(f.VendorID)}
@@ -257,14 +260,41 @@ func (t Tenant) Campaigns(_ context.Context, f CampaignFilter) ([]CampaignState,
 		}
 		all, more = append(all, got.items...), more || got.more
 	}
+	found, cut := f.pageOf(all)
+	return found, more || cut, nil
+}
+
+// campaignsByID is Campaigns for a filter with ids.
+func (t Tenant) campaignsByID(ctx context.Context, f CampaignFilter) ([]CampaignState, bool, error) {
+	var all []CampaignState
+	slices.SortFunc(f.IDs, func(a, b ids.UUID) int { return slices.Compare(a[:], b[:]) })
+	for _, id := range slices.Compact(f.IDs) {
+		c, err := t.Campaign(ctx, id)
+		switch {
+		case errors.Is(err, ErrNotFound):
+		case err != nil:
+			return nil, false, err
+		case f.has(&c):
+			all = append(all, c)
+		}
+	}
+	found, more := f.pageOf(all)
+	return found, more, nil
+}
+
+// has reports whether a campaign passes the filter, its ids aside.
+func (f *CampaignFilter) has(c *CampaignState) bool {
+	return (f.VendorID == "" || f.VendorID == c.VendorID) && (f.Status == nil || *f.Status == c.Status) &&
+		(f.Format == nil || *f.Format == c.Format) && (f.Active == nil || *f.Active == c.Active)
+}
+
+// pageOf returns the page of the filter, newest first, and whether others follow.
+func (f *CampaignFilter) pageOf(all []CampaignState) (found []CampaignState, more bool) {
 	slices.SortStableFunc(all, func(a, b CampaignState) int {
 		return cmp.Or(cmp.Compare(b.CreatedMillis, a.CreatedMillis), slices.Compare(b.ID[:], a.ID[:]))
 	})
 	all = all[min(f.Offset, len(all)):]
-	if len(all) > f.Limit {
-		all, more = all[:f.Limit], true
-	}
-	return all, more, nil
+	return all[:min(f.Limit, len(all))], len(all) > f.Limit
 }
 
 // Bids lists the bids of a campaign in the order of their creation; deleted ones are left out.

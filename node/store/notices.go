@@ -81,7 +81,7 @@ func (t Tenant) wantedNotice(ctx context.Context, what func() (Noticed, error)) 
 		return nil, err
 	}
 	x.Marketplace = t.Settings().ID
-	return t.newDelivery(t.randomID(), &hook.item, wanted.payload(&x)), nil
+	return t.newDelivery(t.randomID(), &hook.item, wanted.channel, wanted.payload(&x)), nil
 }
 
 // randomID is a new id that starts with the time.

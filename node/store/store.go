@@ -87,6 +87,7 @@ type Page struct {
 
 // CampaignFilter selects campaigns. Zero members select all. Offset and Limit count campaigns.
 type CampaignFilter struct {
+	IDs      []ids.UUID // Only these, terminated ones included; unknown ones are left out. Empty means all.
 	VendorID string
 	Status   *model.Status
 	Format   *model.AdFormat

@@ -28,6 +28,10 @@ const (
 	ChannelWallet         Channel = "wallet:empty"
 )
 
+// ChannelTest is the channel of notices that TestWebhook sends. No webhook can be registered for it: its notices go to the webhook
+// that is tested, and a receiver that knows its channel alone takes them for no change.
+const ChannelTest Channel = "webhook:test"
+
 // Webhook is an address that receives the notifications of a channel.
 type Webhook struct {
 	ID            ids.UUID
@@ -118,21 +122,45 @@ func (t Tenant) noticesAs(id ids.UUID, channel Channel, payload any) []command.R
 	if err != nil {
 		return nil // The channel has no webhook. If the records cannot be read, the command will fail as well.
 	}
-	return t.deliveryRecords(t.newDelivery(id, &at.item, payload))
+	return t.deliveryRecords(t.newDelivery(id, &at.item, channel, payload))
 }
 
 // newDelivery is a notification of a webhook that is to be sent now.
-func (t Tenant) newDelivery(id ids.UUID, hook *Webhook, payload any) *Delivery {
+func (t Tenant) newDelivery(id ids.UUID, hook *Webhook, channel Channel, payload any) *Delivery {
 	now := t.now()
-	d := Delivery{ID: id, Webhook: hook.ID, Channel: hook.Channel, DueMillis: now, CreatedMillis: now, UpdatedMillis: now}
+	d := Delivery{ID: id, Webhook: hook.ID, Channel: channel, DueMillis: now, CreatedMillis: now, UpdatedMillis: now}
 	body := struct {
 		Channel   Channel `json:"channel"`
 		Timestamp string  `json:"timestamp"`
 		ID        string  `json:"id"`
 		Payload   any     `json:"payload"`
-	}{hook.Channel, timeText(now), d.ID.String(), payload}
+	}{channel, timeText(now), d.ID.String(), payload}
 	d.Body = encoded(&body)
 	return &d
+}
+
+// testPayload is what a notice of ChannelTest is about.
+type testPayload struct {
+	WebhookID string  `json:"webhookId"`
+	Channel   Channel `json:"channel"`
+}
+
+// TestWebhook stores a notification that changes nothing; it is sent, repeated and kept like every other. ErrWrongState while the
+// webhook has a test that is still to be sent. BOUND: so at most one test of a webhook waits; two at the same moment may both be made.
+func (t Tenant) TestWebhook(ctx context.Context, id ids.UUID) (Delivery, error) {
+	at, err := webhooks.find(t, keyOfID(id))
+	if err != nil {
+		return Delivery{}, err
+	}
+	all, err := t.deliveriesOf(id, 1, func(d *Delivery) bool { return d.Channel == ChannelTest && !d.Done })
+	if err != nil {
+		return Delivery{}, err
+	}
+	if len(all) > 0 {
+		return Delivery{}, ErrWrongState
+	}
+	d := t.newDelivery(t.randomID(), &at.item, ChannelTest, testPayload{id.String(), at.item.Channel})
+	return *d, t.putRecords(ctx, t.deliveryRecords(d))
 }
 
 // deliveryRecords are the records of a new delivery. They are refused as ErrAlreadyExists when there is one with its id.
@@ -202,21 +230,26 @@ func (t Tenant) Deliveries(_ context.Context, webhook ids.UUID, limit int) ([]De
 	if err != nil {
 		return nil, err
 	}
-	moved, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (all []Delivery) {
+	moved, err := t.deliveriesOf(webhook, limit, func(*Delivery) bool { return true })
+	all := slices.Concat(moved, waiting)
+	slices.SortStableFunc(all, func(a, b Delivery) int { return slices.Compare(b.ID[:], a.ID[:]) })
+	all = slices.CompactFunc(all, func(a, b Delivery) bool { return a.ID == b.ID }) // It keeps the moved one.
+	return all[:min(len(all), limit)], err
+}
+
+// deliveriesOf lists the newest deliveries of a webhook that match, at most limit, without those whose notices are not moved yet.
+func (t Tenant) deliveriesOf(webhook ids.UUID, limit int, match func(*Delivery) bool) ([]Delivery, error) {
+	return read(t, t.store.Groups.Meta(), func(b shard.Queries) (all []Delivery) {
 		for after, more := "", true; more; {
 			var records []shard.StoredRecord
 			records, more = b.Records(command.RecordDelivery, t.marketplace, after, scanStep)
 			for i := range records {
 				after = records[i].ID
-				if d := decoded[Delivery](records[i].Value); d.Webhook == webhook {
+				if d := decoded[Delivery](records[i].Value); d.Webhook == webhook && match(&d) {
 					all = append([]Delivery{d}, all[:min(len(all), limit-1)]...)
 				}
 			}
 		}
 		return all
 	})
-	all := slices.Concat(moved, waiting)
-	slices.SortStableFunc(all, func(a, b Delivery) int { return slices.Compare(b.ID[:], a.ID[:]) })
-	all = slices.CompactFunc(all, func(a, b Delivery) bool { return a.ID == b.ID }) // It keeps the moved one.
-	return all[:min(len(all), limit)], err
 }

@@ -2,6 +2,7 @@
 import { after, before } from "node:test";
 import { accessTests } from "./access.mjs";
 import { auctionTests } from "./auctions.mjs";
+import { bannerTests } from "./banners.mjs";
 import { launch } from "./browser.mjs";
 import { eventTests } from "./events.mjs";
 import { factorTests } from "./factor.mjs";
@@ -17,14 +18,19 @@ import { purchaseTests } from "./purchases.mjs";
 import { reasonTests } from "./reasons.mjs";
 import { reportTests } from "./reports.mjs";
 import { roleTests } from "./roles.mjs";
+import { savedViewTests } from "./savedViews.mjs";
 import { simulationTests } from "./simulations.mjs";
+import { webhookTests } from "./webhooks.mjs";
 
 const given = { browser: null, demo: null, shop: null };
 
 before(async () => {
   given.browser = await launch();
   given.demo = await startNode("demo", {
-    flags: ["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5", "--history-days", "0"],
+    flags: [
+      ...["--campaigns", "300", "--products", "5000", "--vendors", "60", "--shoppers", "5", "--history-days", "0"],
+      "--webhooks-development", // The receiver of the tests is on this machine.
+    ],
   });
   given.shop = await openShop(given.demo);
   await fillDemo(given.demo);
@@ -48,6 +54,9 @@ reportTests(given);
 ledgerTests(given);
 logTests(given);
 simulationTests(given);
+webhookTests(given);
+savedViewTests(given);
+bannerTests(given);
 roleTests(given);
 manyTests(given);
 accessTests(given);

@@ -45,6 +45,15 @@ export function purchaseTests(given) {
       await page.reload(); // The address of the page does not name the customer, and neither does what is stored.
       await page.getByText("same product or brand").waitFor();
       await page.getByText("The customer is not known").waitFor();
+      await page.getByRole("button", { name: "Newest purchases" }).click();
+      const rows = page.getByRole("region", { name: "Newest purchases" }).getByRole("row");
+      await rows.nth(1).getByRole("link").waitFor(); // The campaign that it was credited to, by its name.
+      assert.match(await rows.nth(1).innerText(), /\d/);
+      await screenshot(page, `${scheme}-newest-purchases`);
+      await checkAccessibility(page, "newest purchases");
+      await rows.nth(1).getByRole("button").click();
+      await page.getByText(/same product or brand|same vendor/).first().waitFor();
+      assert.match(page.url(), /\?key=[0-9a-f]{32}$/);
       await window.close();
     }
   });

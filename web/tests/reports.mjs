@@ -33,6 +33,29 @@ export function reportTests(given) {
     await window.close();
   });
 
+  test("a campaign names its products, and shows its hours and days", async () => {
+    const { browser, demo } = given;
+    const { campaigns } = await demo.api("GET", "/campaign-service/campaigns?limit=100&ad_format=listing");
+    const [one] = campaigns.sort((a, b) => (b.budget?.amountUsed ?? 0) - (a.budget?.amountUsed ?? 0));
+    const { bids } = await demo.api("GET", `/campaign-service/campaigns/${one.campaignId}/bids?limit=20`);
+    const bid = bids.find(({ target }) => target.type === "product");
+    const { response } = await demo.api("GET", `/catalog-search-service/catalogs/products?ids=${bid.target.id}`);
+    const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+    const { page } = window;
+    await signIn(window);
+    await window.go(`/campaigns/${one.campaignId}?tab=bids`);
+    await page.getByRole("cell", { name: response[0].name }).first().waitFor();
+    await window.go(`/campaigns/${one.campaignId}`);
+    await page.getByRole("heading", { name: "Products, 30 days" }).waitFor();
+    await page.getByText("24 h", { exact: true }).click();
+    await page.getByRole("heading", { name: "Spend by hour" }).waitFor();
+    await page.getByText("This hour", { exact: true }).click();
+    await page.getByRole("heading", { name: "Spend by hour" }).waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByText(/hours of |No events in this range/).first().waitFor();
+    await window.close();
+  });
+
   test("a report is downloaded as CSV and as Parquet", async () => {
     const { browser, demo } = given;
     const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });

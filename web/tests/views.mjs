@@ -15,6 +15,7 @@ export const views = [
 export const rows = [
   { page: "/" },
   { page: "/", query: "days=24h" },
+  { page: "/", query: "days=1h" },
   { page: "/start" },
   { page: "/live" },
   { page: "/live", tab: "explained" },
@@ -29,6 +30,7 @@ export const rows = [
   { page: "/campaigns" },
   { page: "/campaigns", query: "status=rejected" },
   { page: "/campaigns/:id" },
+  { page: "/campaigns/:id", query: "days=24h" },
   { page: "/campaigns/:id", tab: "bids" },
   { page: "/campaigns/:id", tab: "forecast" },
   { page: "/vendors" },
@@ -68,6 +70,8 @@ export const entrances = [
 export const dialogs = [
   ["/keys", "Create key"],
   ["/campaigns", "Create campaign"],
+  ["/campaigns", "Create banner campaign"],
+  ["/campaigns", "Saved views"],
   ["/vendors", "Add vendor"],
   ["/catalog", "Add product"],
   ["/placements", "Create placement"],

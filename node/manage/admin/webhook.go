@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/delivery"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
@@ -39,6 +41,10 @@ func RegisterWebhooks(api huma.API, development bool) {
 		ID: "listDeliveries", Method: http.MethodGet, Path: oneWebhook + "/deliveries", Tag: webhookTag,
 		Doc: "List the notifications of a webhook of the last 24 hours, newest first, pending ones included.",
 	}, deliveries)
+	resource.Add(api, resource.Op{
+		ID: "testWebhook", Method: http.MethodPost, Status: http.StatusAccepted, Path: oneWebhook + "/test", Tag: webhookTag,
+		Doc: "Send a notification of the channel webhook:test to a webhook, whose result is among its deliveries; 409 while one is still to be sent.",
+	}, testWebhook)
 }
 
 // WebhookBody is a new webhook.
@@ -106,6 +112,7 @@ type (
 	webhookOutput     struct{ Body Webhook }
 	webhookListOutput struct{ Body WebhookList }
 	logOutput         struct{ Body WebhookLog }
+	deliveryOutput    struct{ Body WebhookDelivery }
 )
 
 // OneWebhook names a webhook.
@@ -188,18 +195,32 @@ func deliveries(ctx context.Context, in *logInput) (*logOutput, error) {
 	}
 	out := &logOutput{WebhookLog{make([]WebhookDelivery, len(all))}}
 	for i := range all {
-		d := &all[i]
-		status := "pending"
-		switch {
-		case d.Delivered:
-			status = "delivered"
-		case d.Done:
-			status = "failed"
-		}
-		out.Body.Deliveries[i] = WebhookDelivery{
-			ID: d.ID.String(), Channel: string(d.Channel), Status: status, Attempts: d.Attempts, Reason: delivery.PublicReason(d.Reason), Body: resource.Object(d.Body),
-			CreatedAt: resource.Time(d.CreatedMillis), UpdatedAt: resource.Time(d.UpdatedMillis),
-		}
+		out.Body.Deliveries[i] = deliveryAnswer(&all[i])
 	}
 	return out, nil
+}
+
+func testWebhook(ctx context.Context, in *OneWebhook) (*deliveryOutput, error) {
+	d, err := resource.Tenant(ctx).TestWebhook(ctx, resource.ParseUUID(in.ID))
+	if errors.Is(err, store.ErrWrongState) {
+		return nil, resource.Refuse(apierr.InvalidOperation, "a test of this webhook is still to be sent, and a webhook has at most 1; wait for its result")
+	}
+	if err != nil {
+		return nil, resource.ErrorOf(err)
+	}
+	return &deliveryOutput{deliveryAnswer(&d)}, nil
+}
+
+func deliveryAnswer(d *store.Delivery) WebhookDelivery {
+	status := "pending"
+	switch {
+	case d.Delivered:
+		status = "delivered"
+	case d.Done:
+		status = "failed"
+	}
+	return WebhookDelivery{
+		ID: d.ID.String(), Channel: string(d.Channel), Status: status, Attempts: d.Attempts, Reason: delivery.PublicReason(d.Reason), Body: resource.Object(d.Body),
+		CreatedAt: resource.Time(d.CreatedMillis), UpdatedAt: resource.Time(d.UpdatedMillis),
+	}
 }

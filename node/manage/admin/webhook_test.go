@@ -165,6 +165,40 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// TestTestNotices: a test is sent to a webhook of any channel, signed like a change, and its result is in the log. While one is to be
+// sent, another is refused; afterwards it is not.
+func TestTestNotices(t *testing.T) {
+	w, r := newEnvironment(t), newReceiver(t, 503, 204)
+	hook := callWebhook(t, w, "POST", base, `{"url":"`+r.URL+`","channel":"bid:delete"}`, 201)
+	test := base + "/" + hook["id"].(string) + "/test"
+	sent := callWebhook(t, w, "POST", test, "", 202)
+	w.Work(t)
+	refused := callWebhook(t, w, "POST", test, "", 409) // It is repeated in 2 s.
+	if refused["errCode"] != "invalid_operation" {
+		t.Errorf("%v", refused)
+	}
+	w.Advance(2 * time.Second)
+	w.Work(t)
+	bodies, signed := r.got()
+	if len(bodies) != 2 || bodies[0] != bodies[1] || signed[1] != delivery.Signature(hook["secret"].(string), []byte(bodies[1])) {
+		t.Fatalf("%q, signed %q", bodies, signed)
+	}
+	var notice struct {
+		Channel, ID string
+		Payload     struct{ WebhookID, Channel string }
+	}
+	if err := json.Unmarshal([]byte(bodies[0]), &notice); err != nil {
+		t.Fatal(err)
+	}
+	if notice.Channel != "webhook:test" || notice.ID != sent["id"] || notice.Payload.WebhookID != hook["id"] || notice.Payload.Channel != "bid:delete" {
+		t.Errorf("%s", bodies[0])
+	}
+	if at := log(t, w, hook); len(at) != 1 || at[0].(map[string]any)["status"] != "delivered" || at[0].(map[string]any)["channel"] != "webhook:test" {
+		t.Errorf("%v", at)
+	}
+	callWebhook(t, w, "POST", test, "", 202)
+}
+
 // TestWithoutWebhook: without a webhook nothing is queued; deleting a webhook drops its queued notifications; a notification that
 // could not be sent for ten minutes is given up.
 func TestWithoutWebhook(t *testing.T) {

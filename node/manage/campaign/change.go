@@ -19,6 +19,7 @@ type (
 		Body PatchBody
 	}
 	listInput struct {
+		IDs      []string             `query:"ids,explode" maxItems:"100" format:"uuid" doc:"Only these campaigns, terminated ones included; repeat the parameter. Unknown ones are left out."`
 		VendorID string               `query:"vendor_id" minLength:"1" maxLength:"255"`
 		Status   string               `query:"status" enum:"pending,approved,rejected,terminated" doc:"Terminated campaigns are listed only with status=terminated."`
 		AdFormat string               `query:"ad_format" enum:"listing,banner,sponsored_brand"`
@@ -43,6 +44,9 @@ func (s service) get(ctx context.Context, in *OneCampaign) (*campaignOutput, err
 func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st := resource.Tenant(ctx)
 	f := store.CampaignFilter{VendorID: in.VendorID, Offset: in.Offset, Limit: in.Limit}
+	for _, id := range in.IDs {
+		f.IDs = append(f.IDs, resource.ParseUUID(id))
+	}
 	if in.VendorID != "" {
 		if _, err := st.Vendor(ctx, in.VendorID); err != nil {
 			return nil, resource.VendorErrorOf(err)

@@ -36,10 +36,29 @@ export interface Purchase {
 
 const openMillis = 2_000; // Between two reads of a purchase that is not credited yet.
 
-export const usePurchase = (id: string, user: string) =>
+// usePurchase reads a purchase by the id of its event, or by a key of the newest purchases.
+export const usePurchase = (by: { id: string } | { key: string }, user: string) =>
   useQuery<Purchase>({
-    queryKey: ["GET /purchases", id, user],
-    queryFn: ({ signal }) => request("GET", "/purchases", { query: { id, user }, signal }),
-    enabled: id !== "",
+    queryKey: ["GET /purchases", by, user],
+    queryFn: ({ signal }) => request("GET", "/purchases", { query: { ...by, user }, signal }),
+    enabled: Object.values(by)[0] !== "",
     refetchInterval: (query) => (query.state.data?.open ? openMillis : false),
+  });
+
+export interface NewestPurchase {
+  key: string;
+  createdAt: string;
+  items: number;
+  sales: string;
+  charged: string;
+  campaigns: string[];
+}
+
+const newestMillis = 15_000; // Between two reads of the list.
+
+export const useNewestPurchases = () =>
+  useQuery<{ purchases: NewestPurchase[]; complete: boolean }>({
+    queryKey: ["GET /purchases/newest"],
+    queryFn: ({ signal }) => request("GET", "/purchases/newest", { signal }),
+    refetchInterval: newestMillis,
   });

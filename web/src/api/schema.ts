@@ -438,7 +438,7 @@ export interface Operations {
   };
   "GET /campaign-service/campaigns": {
     path: {};
-    query: { "consistency"?: "linearizable" | "local"; "vendor_id"?: string; "status"?: "pending" | "approved" | "rejected" | "terminated"; "ad_format"?: "listing" | "banner" | "sponsored_brand"; "is_active"?: boolean; "offset"?: number; "limit"?: number };
+    query: { "consistency"?: "linearizable" | "local"; "ids"?: (string)[]; "vendor_id"?: string; "status"?: "pending" | "approved" | "rejected" | "terminated"; "ad_format"?: "listing" | "banner" | "sponsored_brand"; "is_active"?: boolean; "offset"?: number; "limit"?: number };
     body: undefined;
     answer: Schemas["campaign.List"];
   };
@@ -1131,5 +1131,11 @@ export interface Operations {
     query: { "consistency"?: "linearizable" | "local"; "limit"?: number };
     body: undefined;
     answer: Schemas["webhook.Log"];
+  };
+  "POST /webhooks/webhooks/{webhook_id}/test": {
+    path: { "webhook_id": string };
+    query: {};
+    body: undefined;
+    answer: Schemas["webhook.Delivery"];
   };
 }

@@ -1,7 +1,7 @@
 // One campaign: its spend against plan, performance by day, bids, forecast, and what can be changed.
-import { Alert, Anchor, Button, Group, Paper, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
+import { Alert, Button, Group, Paper, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
-import { Link, useNavigate, useParams } from "react-router";
+import { useNavigate, useParams } from "react-router";
 import { useRead, useWrite } from "../api/query";
 import type { Schemas } from "../api/schema";
 import { useCurrent, type SessionMarketplace } from "../api/session";
@@ -20,6 +20,7 @@ import { CampaignPerformance } from "./CampaignPerformance";
 import { Spend, statusOf } from "./Campaigns";
 import { CampaignSwitch } from "./CampaignSwitch";
 import { EditCampaign } from "./EditCampaign";
+import { Named, useNames } from "./names";
 
 type Campaign = Schemas["campaign.Campaign"];
 
@@ -83,14 +84,14 @@ export default function CampaignPage() {
 }
 
 function Facts({ campaign: one, currency }: { campaign: Campaign; currency: SessionMarketplace }) {
+  const { vendorId } = useCurrent();
+  const vendors = useNames("vendor", vendorId ? [] : [one.vendorId]); // The list of vendors is closed to a vendor.
   const facts: [string, ReactNode][] = [
     ["State", <State key="state" of={statusOf(one)} />],
     ["Spend of the budget", <Spend key="spend" of={one} currency={currency} />],
     [
       "Vendor",
-      <Anchor key="vendor" component={Link} to={`/vendors/${encodeURIComponent(one.vendorId)}`}>
-        {one.vendorId}
-      </Anchor>,
+      <Named key="vendor" kind="vendor" id={one.vendorId} names={vendors} />,
     ],
     ["Format", one.adFormat.replaceAll("_", " ")],
     ["Billing", `${one.chargeType}, ${one.priceRule} price`],

@@ -11,6 +11,7 @@ import { ConfirmButton } from "../ui/Dialog";
 import { CheckIcon } from "../ui/icons";
 import { formatMoney, major, parseMoney } from "../ui/money";
 import { Empty } from "../ui/States";
+import { Named, useNames } from "./names";
 
 type Campaign = Schemas["campaign.Campaign"];
 type Bid = Schemas["campaign.Bid"];
@@ -35,6 +36,11 @@ export function CampaignBids({ campaign }: { campaign: Campaign }) {
       query: { limit: pageSize, offset: page * pageSize },
     },
     { keep: true },
+  );
+  const targets = bids.data?.bids.map((bid) => bid.target) ?? [];
+  const names = useNames(
+    "product",
+    targets.filter(({ type }) => type === "product").map(({ id }) => id),
   );
   return (
     <DataTable
@@ -63,7 +69,8 @@ export function CampaignBids({ campaign }: { campaign: Campaign }) {
           name: "Target",
           cell: (bid) => (
             <Text size="sm" style={{ overflowWrap: "anywhere" }}>
-              {bid.target.type} {bid.target.id}
+              {bid.target.type}{" "}
+              {bid.target.type === "product" ? <Named kind="product" id={bid.target.id} names={names} /> : bid.target.id}
             </Text>
           ),
         },

@@ -1,5 +1,5 @@
 // A campaign's days: figures, a chart of spend against budget, and the products that brought most.
-import { Anchor, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { Anchor, Group, Paper, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import { useMemo } from "react";
 import { Link } from "react-router";
 import { useRead } from "../api/query";
@@ -12,14 +12,49 @@ import { counted, formatCount, formatMoney, formatShare } from "../ui/money";
 import { reasonOf } from "../ui/reasons";
 import { Empty, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
+import { CampaignHours } from "./CampaignHours";
+import { Named, useNames } from "./names";
+import { rangeChoices, useRange } from "./ranges";
 import { rowsOf, type Row } from "./reportRows";
 
 type Campaign = Schemas["campaign.Campaign"];
 
 export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
   const { marketplace } = useCurrent();
+  const [range, setRange] = useRange();
+  const dates = { start_date: dayOf(marketplace.timeZone, 1 - range.days), end_date: dayOf(marketplace.timeZone) };
+  return (
+    <Stack>
+      <Group>
+        <SegmentedControl
+          aria-label="Range"
+          size="xs"
+          value={range.value}
+          onChange={setRange}
+          data={rangeChoices}
+        />
+      </Group>
+      {range.hours ? (
+        <CampaignHours campaign={campaign} hours={range.hours} />
+      ) : (
+        <LastDays campaign={campaign} range={dates} days={range.days} />
+      )}
+      <ProductRows
+        campaign={campaign}
+        range={dates}
+        title={range.days === 1 ? "Products, today" : `Products, ${range.days} days`}
+      />
+    </Stack>
+  );
+}
+
+interface Dates {
+  start_date: string;
+  end_date: string;
+}
+
+function LastDays({ campaign, range, days }: { campaign: Campaign; range: Dates; days: number }) {
   const path = { campaign_id: campaign.campaignId };
-  const range = { start_date: dayOf(marketplace.timeZone, -29), end_date: dayOf(marketplace.timeZone) };
   const total = useRead("GET /reporting-service/campaigns/{campaign_id}", { path, query: range }, { every: 15_000 });
   const daily = useRead(
     "GET /reporting-service/campaigns/{campaign_id}/daily",
@@ -29,7 +64,7 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
   return (
     <Stack>
       <Loaded of={total}>
-        {(report) => <Totals of={report} />}
+        {(report) => <Totals of={report} days={days} />}
       </Loaded>
       <Loaded of={daily}>
         {(report) => (
@@ -40,13 +75,12 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
           />
         )}
       </Loaded>
-      <ProductRows campaign={campaign} range={range} />
     </Stack>
   );
 }
 
 // Totals shows what the days brought together, and why the campaign lost auctions.
-function Totals({ of: report }: { of: Schemas["report.Report"] }) {
+function Totals({ of: report, days }: { of: Schemas["report.Report"]; days: number }) {
   const { marketplace } = useCurrent();
   const auctions = report.auctions;
   return (
@@ -54,7 +88,7 @@ function Totals({ of: report }: { of: Schemas["report.Report"] }) {
       <Figures
         of={[
           {
-            label: "Spend, 30 days",
+            label: days === 1 ? "Spend, today" : `Spend, ${days} days`,
             value: formatMoney(report.clicks.adSpent + report.impressions.adSpent, marketplace),
           },
           { label: "Impressions", value: formatCount(report.impressions.total) },
@@ -127,7 +161,7 @@ function Days({ campaign, rows, completeThrough }: DaysProps) {
   if (rows.every((row) => row.spend === 0)) {
     return (
       <Empty
-        title="No spend in the last 30 days"
+        title={rows.length === 1 ? "No spend today" : `No spend in the last ${rows.length} days`}
         action={
           <Anchor component={Link} to="/playground">
             Ask the playground why
@@ -138,6 +172,7 @@ function Days({ campaign, rows, completeThrough }: DaysProps) {
       </Empty>
     );
   }
+  if (rows.length === 1) return null; // One day is no chart; its figures are above.
   return (
     <Paper withBorder radius="md" p="md">
       <Title order={2} size="h5" mb="xs">
@@ -153,7 +188,7 @@ function Days({ campaign, rows, completeThrough }: DaysProps) {
   );
 }
 
-function ProductRows({ campaign, range }: { campaign: Campaign; range: { start_date: string; end_date: string } }) {
+function ProductRows({ campaign, range, title }: { campaign: Campaign; range: Dates; title: string }) {
   const { marketplace } = useCurrent();
   const cursor = useCursor();
   const products = useRead(
@@ -164,11 +199,12 @@ function ProductRows({ campaign, range }: { campaign: Campaign; range: { start_d
     },
     { keep: true },
   );
+  const names = useNames("product", products.data?.reports.map((row) => row.productId) ?? []);
   if (!products.data || products.data.reports.length === 0) return null;
   return (
     <Stack gap="xs">
       <Title order={2} size="h5">
-        Products
+        {title}
       </Title>
       <DataTable
         label="Products of the campaign"
@@ -177,7 +213,7 @@ function ProductRows({ campaign, range }: { campaign: Campaign; range: { start_d
         empty={null}
         pager={cursor.pager(products.data.nextPage)}
         columns={[
-          { name: "Product", cell: (row) => row.productId },
+          { name: "Product", cell: (row) => <Named kind="product" id={row.productId} names={names} /> },
           { name: "Impressions", align: "right", cell: (row) => formatCount(row.impressions.total) },
           { name: "Clicks", align: "right", cell: (row) => formatCount(row.clicks.total) },
           {

@@ -12,8 +12,10 @@ import { DataTable, Pager } from "../ui/DataTable";
 import { Share } from "../ui/Figures";
 import { formatMoney } from "../ui/money";
 import { Page } from "../ui/Page";
+import { SavedViews } from "../ui/SavedViews";
 import { Empty } from "../ui/States";
 import { CampaignSwitch } from "./CampaignSwitch";
+import { CreateBanner } from "./CreateBanner";
 import { CreateCampaign } from "./CreateCampaign";
 import { planOf } from "./plan";
 
@@ -30,6 +32,8 @@ export default function Campaigns() {
   const [format, setFormat] = useAddressState("format", "");
   const [active, setActive] = useAddressState("active", "");
   const [creating, setCreating] = useState(false);
+  const [banner, setBanner] = useState(false);
+  const [vendorText, setVendorText] = useState(vendor); // As it is typed; the address follows.
   const number = Math.max(1, Number(page) || 1);
   const campaigns = useRead(
     "GET /campaign-service/campaigns",
@@ -50,14 +54,30 @@ export default function Campaigns() {
   const create = canWrite && <Button onClick={() => setCreating(true)}>Create campaign</Button>;
 
   return (
-    <Page title="Campaigns" actions={create}>
+    <Page
+      title="Campaigns"
+      actions={
+        <>
+          <SavedViews list="campaigns" members={filters} opened={(query) => setVendorText(query.get("vendor") ?? "")} />
+          {canWrite && !vendorId && (
+            <Button variant="default" onClick={() => setBanner(true)}>
+              Create banner campaign
+            </Button>
+          )}
+          {create}
+        </>
+      }
+    >
       <Group gap="sm" align="flex-end">
         {!vendorId && (
           <TextInput
             label="Vendor"
             placeholder="Vendor id"
-            defaultValue={vendor}
-            onChange={(event) => typeVendor(event.currentTarget.value)}
+            value={vendorText}
+            onChange={(event) => {
+              setVendorText(event.currentTarget.value);
+              typeVendor(event.currentTarget.value);
+            }}
             w={150}
           />
         )}
@@ -116,7 +136,14 @@ export default function Campaigns() {
           filtered ? (
             <Empty
               title="No campaign fits the filter"
-              action={<ClearFilters clear={() => setVendor("", [...filters, "page"])} />}
+              action={
+                <ClearFilters
+                  clear={() => {
+                    setVendorText("");
+                    setVendor("", [...filters, "page"]);
+                  }}
+                />
+              }
             />
           ) : (
             <Empty title="There are no campaigns" action={create}>
@@ -163,6 +190,7 @@ export default function Campaigns() {
           { name: "Active", cell: (one) => <CampaignSwitch campaign={one} /> },
         ]}
       />
+      {banner && <CreateBanner close={() => setBanner(false)} />}
       <CreateCampaign opened={creating} close={() => setCreating(false)} />
     </Page>
   );

@@ -3,7 +3,6 @@ import { Paper, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import { useMemo } from "react";
 import { useRead } from "../api/query";
 import { useCurrent } from "../api/session";
-import { useAddressState } from "../ui/address";
 import { Figures } from "../ui/Figures";
 import { LazyChart } from "../ui/LazyChart";
 import { formatCount, formatMoney, formatShare } from "../ui/money";
@@ -13,29 +12,20 @@ import { dayOf, daysBetween, hoursBefore, noonOf, Time } from "../ui/time";
 import { Attention } from "./Attention";
 import { ClusterHealth } from "./ClusterHealth";
 import { LiveRates } from "./LiveRates";
+import { rangeChoices, useRange } from "./ranges";
 import { hourRowsOf, rowsOf, sumOf, type Row } from "./reportRows";
-
-const ranges = [
-  { value: "24h", label: "24 h" },
-  { value: "1", label: "Today" },
-  { value: "7", label: "7 days" },
-  { value: "30", label: "30 days" },
-];
-
-const hours = 24;
 
 export default function Overview() {
   const { session, marketplace, vendorId } = useCurrent();
-  const [chosen, setRange] = useAddressState("days", "30");
-  const range = ranges.some(({ value }) => value === chosen) ? chosen : "30"; // An address may say anything.
+  const [range, setRange] = useRange();
   return (
     <Page
       title={vendorId ? `Overview of ${vendorId}` : `Overview of ${marketplace.name}`}
       about={session.demo ? "This node shows demo data: a generated market with simulated shoppers." : undefined}
-      actions={<SegmentedControl aria-label="Range" size="xs" value={range} onChange={setRange} data={ranges} />}
+      actions={<SegmentedControl aria-label="Range" size="xs" value={range.value} onChange={setRange} data={rangeChoices} />}
     >
       <Present />
-      {range === "24h" ? <LastHours /> : <LastDays days={Number(range)} />}
+      {range.hours ? <LastHours hours={range.hours} /> : <LastDays days={range.days} />}
       <Attention />
     </Page>
   );
@@ -81,7 +71,7 @@ function LastDays({ days }: { days: number }) {
   );
 }
 
-function LastHours() {
+function LastHours({ hours }: { hours: number }) {
   const { marketplace, vendorId } = useCurrent();
   const query = { start_date: dayOf(marketplace.timeZone, -1), end_date: dayOf(marketplace.timeZone), limit: 100 };
   const all = useRead("GET /reporting-service/marketplace/hourly", { query }, { enabled: !vendorId, every: 30_000 });

@@ -7,6 +7,7 @@ import { useAddressState } from "../ui/address";
 import { Page } from "../ui/Page";
 import { Empty, Loaded } from "../ui/States";
 import { AttributionModels } from "./AttributionModels";
+import { NewestPurchases } from "./NewestPurchases";
 import { PurchasePath } from "./PurchasePath";
 
 export default function Purchases() {
@@ -34,14 +35,16 @@ export default function Purchases() {
 
 function OnePurchase() {
   const [id, setId] = useAddressState("id", "");
+  const [key, setKey] = useAddressState("key", "");
   const [user, setUser] = useState("");
   const [text, setText] = useState(id);
   const [userText, setUserText] = useState("");
-  const purchase = usePurchase(id, user);
+  const purchase = usePurchase(key === "" ? { id } : { key }, user);
+  const chosen = id !== "" || key !== "";
   const missing = purchase.error instanceof ApiError && purchase.error.status === 404;
   const search = (event: FormEvent) => {
     event.preventDefault();
-    setId(text.trim());
+    setId(text.trim(), text.trim() === "" ? [] : ["key"]);
     setUser(userText.trim());
   };
   return (
@@ -51,7 +54,7 @@ function OnePurchase() {
           <TextInput
             label="Purchase"
             description="The id of the purchase event"
-            required
+            required={key === ""}
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
             w={280}
@@ -68,15 +71,27 @@ function OnePurchase() {
           </Button>
         </Group>
       </form>
-      {id === "" && (
-        <Empty title="Name a purchase">Its id is the one that your shop sent in the event, often the order number.</Empty>
+      {chosen && (
+        <Group>
+          <Button
+            variant="default"
+            size="xs"
+            onClick={() => {
+              setId("", ["key"]);
+              setText("");
+            }}
+          >
+            Newest purchases
+          </Button>
+        </Group>
       )}
+      {!chosen && <NewestPurchases show={(one) => setKey(one, ["id"])} />}
       {missing && (
         <Empty title="This purchase is not known">
           The node never received an event with this id, or it is so old that it was dropped.
         </Empty>
       )}
-      {id !== "" && !missing && (
+      {chosen && !missing && (
         <Stack>
           <Loaded of={purchase}>{(data) => <PurchasePath purchase={data} />}</Loaded>
         </Stack>

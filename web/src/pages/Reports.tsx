@@ -11,6 +11,7 @@ import { Figures } from "../ui/Figures";
 import { LazyChart } from "../ui/LazyChart";
 import { formatCount, formatMoney, formatShare, major, type Currency } from "../ui/money";
 import { Page } from "../ui/Page";
+import { SavedViews } from "../ui/SavedViews";
 import { Empty, Failure, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
 import { download, save } from "./csv";
@@ -38,7 +39,11 @@ export default function Reports() {
   const valid = days >= 1 && days <= 366;
 
   return (
-    <Page title="Reports" about={`Days are those of ${zone}. Spend counts at the time of the click or impression.`}>
+    <Page
+      title="Reports"
+      about={`Days are those of ${zone}. Spend counts at the time of the click or impression.`}
+      actions={<SavedViews list="reports" members={["range", "from", "to", "by"]} />}
+    >
       <Group align="flex-end" gap="sm">
         <Select
           label="Range"

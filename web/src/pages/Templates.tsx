@@ -10,8 +10,9 @@ import { State } from "../ui/Badges";
 import { Json } from "../ui/Copy";
 import { DataTable, useCursor } from "../ui/DataTable";
 import { ConfirmButton, FormDialog } from "../ui/Dialog";
-import { exampleOf, propertiesOf } from "../ui/fill";
+import { exampleOf } from "../ui/fill";
 import { Page } from "../ui/Page";
+import { SchemaFields } from "../ui/SchemaFields";
 import { Empty, Failure } from "../ui/States";
 import { Time } from "../ui/time";
 
@@ -43,7 +44,7 @@ export default function Templates() {
     <Page
       title="Templates"
       actions={add}
-      about="What the content of a banner or sponsored brand must contain, as a JSON schema."
+      about="What the content of a banner or sponsored brand must contain, as a JSON schema. The node keeps the newest version of a template only; who changed it before is in the audit log."
     >
       <Group align="flex-end">
         <TextInput label="Search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} w={220} />
@@ -181,36 +182,13 @@ function SchemaInput({ text, change, readOnly }: { text: string; change: (text: 
 // SchemaForm shows the form that the schema describes, and the content that it makes.
 function SchemaForm({ schema }: { schema: Record<string, unknown> }) {
   const [values, setValues] = useState<Record<string, string>>({});
-  const required = new Set(Array.isArray(schema.required) ? (schema.required as string[]) : []);
-  const texts = propertiesOf(schema).filter(([, member]) => member.type === "string");
   const content = { ...(exampleOf(schema) as object), ...values };
   return (
     <Stack gap="sm">
       <Title order={2} size="h5">
         The form that it makes
       </Title>
-      {texts.map(([name, member]) =>
-        Array.isArray(member.enum) ? (
-          <Select
-            key={name}
-            label={name}
-            required={required.has(name)}
-            data={member.enum.map(String)}
-            value={values[name] ?? null}
-            onChange={(value) => setValues({ ...values, [name]: value ?? "" })}
-          />
-        ) : (
-          <TextInput
-            key={name}
-            label={name}
-            required={required.has(name)}
-            value={values[name] ?? ""}
-            description={typeof member.description === "string" ? member.description : undefined}
-            maxLength={typeof member.maxLength === "number" ? member.maxLength : undefined}
-            onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
-          />
-        ),
-      )}
+      <SchemaFields schema={schema} values={values} change={setValues} />
       <Json label="The content of an ad" value={content} />
     </Stack>
   );

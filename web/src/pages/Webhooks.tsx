@@ -1,20 +1,19 @@
 // Webhooks: where the node reports changes, and what it sent there.
-import { Button, Group, Modal, PasswordInput, Select, Text, TextInput } from "@mantine/core";
+import { Button, Group, Modal, PasswordInput, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { call } from "../api/client";
 import { useRead, useWrite } from "../api/query";
 import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
-import { State } from "../ui/Badges";
-import { Json } from "../ui/Copy";
+import { CopyBlock } from "../ui/Copy";
 import { DataTable, useCursor } from "../ui/DataTable";
 import { ConfirmButton, FormDialog } from "../ui/Dialog";
 import { Page } from "../ui/Page";
-import { Empty, Loaded } from "../ui/States";
+import { Empty } from "../ui/States";
 import { Time } from "../ui/time";
+import { WebhookDeliveries } from "./WebhookDeliveries";
 
 type Webhook = Schemas["webhook.Webhook"];
-type Delivery = Schemas["webhook.Delivery"];
 type Channel = Schemas["webhook.Body"]["channel"];
 
 const channels: Channel[] = [
@@ -34,6 +33,7 @@ export default function Webhooks() {
   const cursor = useCursor();
   const [adding, setAdding] = useState(false);
   const [picked, setPicked] = useState<Webhook | null>(null);
+  const [made, setMade] = useState<Webhook | null>(null);
   const webhooks = useRead("GET /webhooks/webhooks", { query: { limit: 25, next_page: cursor.page } }, { keep: true });
   const remove = useWrite(
     (id: string) => call("DELETE /webhooks/webhooks/{webhook_id}", { path: { webhook_id: id } }),
@@ -80,9 +80,9 @@ export default function Webhooks() {
                   size="xs"
                   variant="default"
                   onClick={() => setPicked(one)}
-                  aria-label={`Deliveries to ${one.url}`}
+                  aria-label={`Deliveries and test of ${one.url}`}
                 >
-                  Deliveries
+                  Deliveries and test
                 </Button>
                 {canWrite && (
                   <ConfirmButton
@@ -105,66 +105,39 @@ export default function Webhooks() {
         title={picked ? `Deliveries of ${picked.channel}` : ""}
         closeButtonProps={{ "aria-label": "Close" }}
       >
-        {picked && <Deliveries webhook={picked} />}
+        {picked && <WebhookDeliveries webhook={picked} />}
       </Modal>
-      {adding && <Create close={() => setAdding(false)} />}
+      {adding && (
+        <Create
+          close={() => setAdding(false)}
+          created={(webhook) => {
+            setAdding(false);
+            setMade(webhook);
+          }}
+        />
+      )}
+      <Modal
+        opened={made !== null}
+        onClose={() => setMade(null)}
+        size="lg"
+        title="Copy the secret now"
+        closeOnClickOutside={false}
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
+        {made && (
+          <Stack>
+            <Text size="sm">
+              The receiver needs it to check the header X-TS-Signature-256. This is the only time that it is shown.
+            </Text>
+            <CopyBlock label={`Secret of ${made.url}`} text={made.secret ?? ""} />
+          </Stack>
+        )}
+      </Modal>
     </Page>
   );
 }
 
-function Deliveries({ webhook }: { webhook: Webhook }) {
-  const deliveries = useRead(
-    "GET /webhooks/webhooks/{webhook_id}/deliveries",
-    {
-      path: { webhook_id: webhook.id },
-      query: { limit: 50 },
-    },
-    { every: 5_000 },
-  );
-  const [picked, setPicked] = useState<Delivery | null>(null);
-  return (
-    <Loaded of={deliveries}>
-      {(data) => (
-        <>
-          <DataTable
-            label="Deliveries"
-            rows={data.deliveries}
-            rowKey={(one) => one.id}
-            empty={
-              <Empty title="Nothing has been sent yet">A delivery appears with the next change of the channel.</Empty>
-            }
-            columns={[
-              { name: "State", cell: (one) => <State of={one.status} /> },
-              { name: "Time", cell: (one) => <Time at={one.updatedAt} format="full" /> },
-              { name: "Attempts", align: "right", cell: (one) => one.attempts },
-              {
-                name: "Reason",
-                cell: (one) => (
-                  <Text size="sm" style={{ overflowWrap: "anywhere" }}>
-                    {one.reason ?? "–"}
-                  </Text>
-                ),
-              },
-              {
-                name: "Body",
-                hidden: true,
-                align: "right",
-                cell: (one) => (
-                  <Button size="xs" variant="default" onClick={() => setPicked(one)} aria-label={`Body of ${one.id}`}>
-                    Body
-                  </Button>
-                ),
-              },
-            ]}
-          />
-          {picked && <Json label={`Body of ${picked.id}`} value={picked.body} />}
-        </>
-      )}
-    </Loaded>
-  );
-}
-
-function Create({ close }: { close: () => void }) {
+function Create({ close, created }: { close: () => void; created: (webhook: Webhook) => void }) {
   const [url, setUrl] = useState("");
   const [secret, setSecret] = useState("");
   const [channel, setChannel] = useState<string>("campaign:update");
@@ -183,7 +156,7 @@ function Create({ close }: { close: () => void }) {
       submitLabel="Create webhook"
       busy={create.isPending}
       error={create.error}
-      submit={() => create.mutate(undefined, { onSuccess: close })}
+      submit={() => create.mutate(undefined, { onSuccess: created })}
     >
       <TextInput
         label="Address"
@@ -204,7 +177,8 @@ function Create({ close }: { close: () => void }) {
       />
       <PasswordInput
         label="Secret"
-        description="Signs every delivery; leave it empty to have none"
+        description="Signs every delivery, at most 32 characters; leave it empty for a random one"
+        maxLength={32}
         autoComplete="off"
         value={secret}
         onChange={(event) => setSecret(event.currentTarget.value)}

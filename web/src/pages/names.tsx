@@ -13,27 +13,19 @@ const pagesMax = 10; // BOUND: reads of one table's names.
 const consistency = "local"; // A name that changed a moment ago does not matter.
 
 async function readNames(kind: Kind, ids: string[], signal: AbortSignal): Promise<Names> {
-  if (kind === "campaign") return readCampaignNames(new Set(ids), signal);
   const names = new Map<string, string>();
   for (let at = 0; at < Math.min(ids.length, pagesMax * pageSize); at += pageSize) {
     const query = { ids: ids.slice(at, at + pageSize), limit: pageSize, consistency } as const;
+    if (kind === "campaign") {
+      const { campaigns } = await call("GET /campaign-service/campaigns", { query, signal });
+      for (const one of campaigns) names.set(one.campaignId, one.name);
+      continue;
+    }
     const { response } =
       kind === "vendor"
         ? await call("GET /catalog-search-service/catalogs/vendors", { query, signal })
         : await call("GET /catalog-search-service/catalogs/products", { query, signal });
     for (const one of response) names.set(one.id, one.name);
-  }
-  return names;
-}
-
-// Campaigns cannot be asked for by their ids, so their list is read, the newest first.
-async function readCampaignNames(wanted: Set<string>, signal: AbortSignal): Promise<Names> {
-  const names = new Map<string, string>();
-  for (let page = 0; page < pagesMax && names.size < wanted.size; page++) {
-    const query = { limit: pageSize, offset: page * pageSize, consistency } as const;
-    const answer = await call("GET /campaign-service/campaigns", { query, signal });
-    for (const one of answer.campaigns) if (wanted.has(one.campaignId)) names.set(one.campaignId, one.name);
-    if (!answer.hasMore) break;
   }
   return names;
 }
