@@ -1,0 +1,1 @@
+import{S as e}from"./States-DRtDvOVO.js";function t(t,n){let[r,i]=e();return[r.get(t)??n,(e,r=[])=>i(i=>{let a=new URLSearchParams(i);for(let e of r)a.delete(e);return e===n||e===``?a.delete(t):a.set(t,e),a},{replace:!0})]}export{t};
