@@ -281,3 +281,45 @@ func TestLastUsed(t *testing.T) {
 		t.Errorf("an id that is none was used at %d", got)
 	}
 }
+
+// TestRequests: accepted requests are counted for their UTC day and the day before it; a day without any, a clock that goes back, and
+// refused requests change nothing.
+func TestRequests(t *testing.T) {
+	table := auth.NewTable()
+	k := generate(t, auth.Auction)
+	put(t, table, k, 1, 0)
+	header := []byte("Bearer " + k.String())
+	const day = int64(24 * 60 * 60_000)
+	noon := now/day*day + day/2
+	var memo auth.Memo
+	requests := func(at int64, count int) {
+		for range count {
+			table.Check(header, auth.Auction, time.UnixMilli(at), &memo) // Before the body is read.
+			table.Check(header, auth.Auction, time.UnixMilli(at), &memo).Count()
+			table.Check(header, auth.Management, time.UnixMilli(at), &memo).Count() // Refused.
+		}
+	}
+	want := func(what string, at, today, yesterday int64) {
+		t.Helper()
+		if gotToday, gotYesterday := table.Requests(k.ID.String(), time.UnixMilli(at)); gotToday != today || gotYesterday != yesterday {
+			t.Errorf("%s: %d today and %d yesterday, want %d and %d", what, gotToday, gotYesterday, today, yesterday)
+		}
+	}
+	want("never", noon, 0, 0)
+	requests(noon, 3)
+	requests(noon+5*60_000, 2)
+	want("on the first day", noon+5*60_000, 5, 0)
+	want("on the second one, before any", noon+day, 0, 5)
+	requests(noon+day, 4)
+	requests(noon, 1) // The clock was set back.
+	want("on the second one", noon+day, 5, 5)
+	want("two days later", noon+3*day, 0, 0)
+	requests(noon+3*day, 1)
+	want("after a day without any", noon+3*day, 1, 0)
+	table.Reset()
+	put(t, table, k, 1, 0)
+	want("in the snapshot", noon+3*day, 1, 0)
+	if today, yesterday := table.Requests("nonsense", time.UnixMilli(noon)); today+yesterday != 0 {
+		t.Errorf("an id that is none has %d and %d requests", today, yesterday)
+	}
+}

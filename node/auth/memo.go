@@ -1,9 +1,6 @@
 package auth
 
-import (
-	"crypto/subtle"
-	"sync/atomic"
-)
+import "crypto/subtle"
 
 // Memo is a small cache of Authorization headers that were accepted, so that a key that comes with every request is hashed
 // only once: a constant-time comparison costs a third of a SHA-256. It is not safe for concurrent use.
@@ -30,7 +27,7 @@ type grant struct {
 	marketplace uint16
 	kind        Kind
 	id          ID
-	used        *atomic.Int64
+	used        *use
 }
 
 func (m *Memo) find(header []byte, generation uint64) (grant, bool) {

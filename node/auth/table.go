@@ -22,8 +22,8 @@ import (
 // A node that is cut off from the cluster does not receive revocations. After a while it refuses all keys: see RequireCurrent.
 type Table struct {
 	keys    atomic.Pointer[keys]
-	write   sync.Mutex           // Serialises Put, Delete and Reset; checks never take it.
-	uses    map[ID]*atomic.Int64 // When each key was last accepted. Guarded by write; kept by Reset, after which the same keys come back.
+	write   sync.Mutex  // Serialises Put, Delete and Reset; checks never take it.
+	uses    map[ID]*use // Of each key. Guarded by write; kept by Reset, after which the same keys come back.
 	current func(at time.Time) bool
 }
 
@@ -32,11 +32,10 @@ type keys struct {
 	byID       map[ID]entry
 }
 
-// entry is a key and the minute of the Unix time in which this node last accepted it; 0: not since it started. The number is
-// written by checks, so it lies outside the map and survives copies of it.
+// entry is a key and its use on this node.
 type entry struct {
 	Record
-	used *atomic.Int64
+	used *use
 }
 
 // generations is shared by all tables of a process. In tests a pooled Memo may be used with several tables, and it must not take the
@@ -45,7 +44,7 @@ var generations atomic.Uint64
 
 // NewTable returns a table without keys.
 func NewTable() *Table {
-	t := &Table{uses: map[ID]*atomic.Int64{}}
+	t := &Table{uses: map[ID]*use{}}
 	t.publish(nil)
 	return t
 }
@@ -67,7 +66,7 @@ func (t *Table) Put(id string, value []byte) error {
 	}
 	used := t.uses[r.ID]
 	if used == nil {
-		used = new(atomic.Int64)
+		used = new(use)
 		t.uses[r.ID] = used
 	}
 	next[r.ID] = entry{r, used}
@@ -98,14 +97,27 @@ func (t *Table) Reset() {
 // LastUsed returns the beginning of the minute in which a key was last accepted by this node, as Unix milliseconds; 0: not since
 // the node started, or there is no such key.
 func (t *Table) LastUsed(id string) int64 {
+	return t.useOf(id).minute.Load() * time.Minute.Milliseconds()
+}
+
+// Requests returns how many requests this node accepted a key for on the UTC day at a time and on the day before it, since it started;
+// zeros when there is no such key.
+func (t *Table) Requests(id string, at time.Time) (today, yesterday int64) {
+	return t.useOf(id).days(at)
+}
+
+// unused is the use of keys that do not exist. It is never written.
+var unused use
+
+func (t *Table) useOf(id string) *use {
 	if len(id) != idLen {
-		return 0
+		return &unused
 	}
 	k, known := t.keys.Load().byID[ID([]byte(id))]
 	if !known {
-		return 0
+		return &unused
 	}
-	return k.used.Load() * time.Minute.Milliseconds()
+	return k.used
 }
 
 func (t *Table) publish(byID map[ID]entry) {
@@ -123,6 +135,16 @@ type Result struct {
 	Code        apierr.Code
 	Marketplace uint16
 	ID          ID
+
+	used *use
+}
+
+// Count counts a request whose key was accepted. It is called once for each request, and does nothing for a refused one. It costs one
+// atomic addition.
+func (r Result) Count() {
+	if r.used != nil {
+		r.used.total.Add(1)
+	}
 }
 
 // Check checks the value of an Authorization header at a time. OWNERSHIP: memo belongs to the caller; with it a key that was seen
@@ -148,10 +170,8 @@ func (t *Table) Check(header []byte, want Kind, at time.Time, memo *Memo) Result
 	case r.kind != want:
 		return Result{Code: apierr.ForbiddenAPIKey}
 	}
-	if minute := at.Unix() / 60; r.used.Load() != minute { // A load is cheap; a store takes the cache line from the other workers.
-		r.used.Store(minute)
-	}
-	return Result{Marketplace: r.marketplace, ID: r.id}
+	r.used.accept(at)
+	return Result{Marketplace: r.marketplace, ID: r.id, used: r.used}
 }
 
 // Valid reports whether a key exists, has the kind and the marketplace, and has not expired. It is for tokens, which were issued for

@@ -86,7 +86,7 @@ var rules = []struct {
 		"listAuditLog", "computeAttributionModels", "deleteAttributionModels",
 	}},
 	{admins, NoVendor, []string{
-		"createKey", "listKeys", "deleteKey", "patchSettings", "createInvitations", "listInvitations", "deleteInvitation",
+		"createKey", "listKeys", "deleteKey", "rotateKey", "patchSettings", "createInvitations", "listInvitations", "deleteInvitation",
 		"getAdvertiserUser", "createAdvertiserUser", "patchAdvertiserUser", "deleteAdvertiserUser",
 		"createWebhook", "listWebhooks", "updateWebhook", "deleteWebhook", "listDeliveries", "testWebhook", "eraseUser",
 		"createMarketplace", "listMarketplaces", "getMarketplace", "patchMarketplace", "createMarketplaceKeys",

@@ -57,6 +57,7 @@ func (s *Server) identify(r *http.Request, now time.Time) authorized {
 	var memo auth.Memo
 	text, rt := r.Header.Get("Authorization"), s.routes.of(r)
 	v := s.deps.Keys.Check([]byte(text), auth.Management, now, &memo)
+	v.Count()
 	switch {
 	case v.Code == apierr.OK && !rt.takesKey(v.Marketplace):
 		v.Code = apierr.ForbiddenAPIKey

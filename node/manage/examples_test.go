@@ -57,7 +57,8 @@ promoteModalShop vendor_id=v-1
 createInvitations
 createAdvertiserUser -> user userId
 patchAdvertiserUser user_id=user
-createKey
+createKey -> key keyId
+rotateKey key_id=key
 createMarketplace -> marketplace marketplaceId
 patchMarketplace marketplace_id=marketplace
 createWebhook -> webhook id

@@ -151,7 +151,7 @@ func New(c Config, d Deps) (*Server, error) {
 	campaign.RegisterExplain(s.api, d.Core, d.Now)
 	campaign.RegisterForecast(s.api, d.Core, d.Now)
 	billing.RegisterReversals(s.api, d.Core)
-	admin.RegisterAPIKeys(s.api, d.Now, d.Keys.LastUsed)
+	admin.RegisterAPIKeys(s.api, d.Now, d.Keys)
 	admin.RegisterWebhooks(s.api, c.Development)
 	Register(s.api, d.Now)
 	if err := s.mountAgencies(); err != nil {

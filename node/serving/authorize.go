@@ -10,7 +10,8 @@ import (
 // checkRequest makes the first checks of every operation with a key: the key, its marketplace, the size and encoding of the
 // body.
 func (sc *Scratch) checkRequest(view *market.View, r *Request, bodyMax int) (*model.Marketplace, apierr.Code) {
-	m, code := sc.authorize(view, r)
+	m, key, code := sc.authorize(view, r)
+	key.Count()
 	switch {
 	case code != apierr.OK:
 		return nil, code
@@ -25,21 +26,21 @@ func (sc *Scratch) checkRequest(view *market.View, r *Request, bodyMax int) (*mo
 }
 
 // authorize checks the key and its marketplace.
-func (sc *Scratch) authorize(view *market.View, r *Request) (*model.Marketplace, apierr.Code) {
+func (sc *Scratch) authorize(view *market.View, r *Request) (*model.Marketplace, auth.Result, apierr.Code) {
 	result := sc.core.Keys.Check(r.Authorization, auth.Auction, r.Now, &sc.memo)
 	switch result.Code {
 	case apierr.OK:
 	case apierr.ServiceUnavailable:
-		return nil, sc.refuse(result.Code, "this node is cut off from the cluster and cannot know whether a key was revoked")
+		return nil, result, sc.refuse(result.Code, "this node is cut off from the cluster and cannot know whether a key was revoked")
 	default:
-		return nil, sc.refuse(result.Code, "")
+		return nil, result, sc.refuse(result.Code, "")
 	}
 	sc.authenticated = true
 	m := view.Marketplace(result.Marketplace)
 	if m == nil || m.Suspended {
-		return nil, sc.refuse(apierr.InvalidMarketplace, "")
+		return nil, result, sc.refuse(apierr.InvalidMarketplace, "")
 	}
-	return m, apierr.OK
+	return m, result, apierr.OK
 }
 
 func isIdentity(encoding []byte) bool {

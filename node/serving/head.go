@@ -12,7 +12,7 @@ func (c *Core) NeedsBody(sc *Scratch) (marketplace uint16, needs bool) {
 	if t.malformed || t.endpoint == nil || t.endpoint == healthEndpoint || !t.endpoint.serves(r.Method) {
 		return 0, false
 	}
-	m, code := sc.authorize(c.View(), r)
+	m, _, code := sc.authorize(c.View(), r)
 	if code != apierr.OK {
 		return 0, false
 	}

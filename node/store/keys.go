@@ -53,6 +53,51 @@ func (t Tenant) createKey(ctx context.Context, kind KeyKind, name string, expire
 	return keyOf(&record), made.String(), limited(err, "active keys of a kind", stored.Max)
 }
 
+// RotateKey creates a key of the kind and with the name of another, which ends after a time, or when it would end anyway. Both is one
+// command. ErrNotFound for an unknown key, ErrWrongState for one that has ended, ErrChanged when somebody else changed it at the same
+// time, *Limit when the marketplace has as many active keys of the kind as it may have. A repeat of a request with an idempotency key
+// gets the key that the first request created, for a day.
+func (t Tenant) RotateKey(ctx context.Context, id string, overlapMillis, expiresMillis int64) (made Key, text string, err error) {
+	stored, err := readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (shard.StoredRecord, bool) {
+		return b.Record(command.RecordAPIKey, t.marketplace, id)
+	})
+	if err != nil {
+		return Key{}, "", err
+	}
+	old, err := auth.ReadRecord(stored.Value)
+	if err != nil {
+		return Key{}, "", fmt.Errorf("key %s: %w", id, err)
+	}
+	from, err := entropy(ctx)
+	if err != nil {
+		return Key{}, "", err
+	}
+	next, err := auth.Generate(old.Kind, from)
+	if err != nil {
+		return Key{}, "", err
+	}
+	if known, err := t.key(next.ID.String()); err == nil && t.now()-known.CreatedMillis < AnswerRetention.Milliseconds() {
+		markRepeated(ctx)
+		return known, next.String(), nil
+	}
+	if old.ExpiresMillis != 0 && old.ExpiresMillis <= t.now() {
+		return Key{}, "", ErrWrongState
+	}
+	record := next.Record(old.Name, t.marketplace, t.now(), expiresMillis)
+	created, ended := KeyRecord(&record), t.endingKey(old, t.now()+overlapMillis)
+	created.Max, ended.Max, ended.Expect = t.store.Limits.Keys, t.store.Limits.Keys, stored.Version
+	err = changed(t.putRecords(ctx, []command.Record{created, ended}))
+	return keyOf(&record), next.String(), limited(err, "active keys of a kind", created.Max)
+}
+
+// endingKey is the replicated form of a key that ends at a time, or earlier if it would end then.
+func (t Tenant) endingKey(old auth.Record, millis int64) command.Record {
+	if old.ExpiresMillis == 0 || millis < old.ExpiresMillis {
+		old.ExpiresMillis = millis
+	}
+	return KeyRecord(&old)
+}
+
 // KeyRecord is the replicated form of a new key.
 func KeyRecord(r *auth.Record) command.Record {
 	return command.Record{

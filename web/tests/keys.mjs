@@ -59,11 +59,38 @@ export function keyTests(given) {
     const answer = await (await demo.auction(key, products)).json();
     assert.equal(answer.results[0].winners.length, 1, JSON.stringify(answer));
 
-    await page.getByRole("button", { name: "Revoke storefront <b>test</b>" }).click();
+    await page.getByRole("button", { name: "Rotate storefront <b>test</b>" }).click();
+    const rotation = page.getByRole("dialog", { name: "Rotate storefront <b>test</b>" });
+    await checkAccessibility(page, "rotate a key");
+    await rotation.getByRole("button", { name: "Rotate" }).click();
+    await secret.waitFor();
+    const next = await secret.inputValue();
+    assert.match(next, /^gavel_auc_/);
+    assert.notEqual(next, key);
+    await page.getByRole("button", { name: "I have copied the key" }).click();
+    await secret.waitFor({ state: "detached" });
+    for (const accepted of [key, next]) assert.equal((await demo.auction(accepted, products)).status, 201);
+    await page.reload();
+    const rows = page.getByRole("row", { name: /storefront <b>test<\/b>/ });
+    await rows.nth(1).waitFor();
+    assert.match(await rows.nth(0).innerText(), /1 \(0 yesterday\)[^]*never/); // The new key.
+    assert.match(await rows.nth(1).innerText(), /2 \(0 yesterday\)/);
+    assert.doesNotMatch(await rows.nth(1).innerText(), /never/); // The old one ends by itself.
+    await page.getByRole("button", { name: "Revoke storefront <b>test</b>" }).nth(1).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await sleep(1_000); // Every node refuses a revoked key within a second.
     assert.equal((await demo.auction(key, products)).status, 401);
+    assert.equal((await demo.auction(next, products)).status, 201);
+    await page.getByRole("button", { name: "Rotate storefront <b>test</b>" }).click();
+    await rotation.getByLabel("The old key works for").click();
+    await page.getByRole("option", { name: "no longer" }).click();
+    await rotation.getByRole("button", { name: "Rotate" }).click();
+    await secret.waitFor();
+    const last = await secret.inputValue();
+    await sleep(1_000);
+    assert.equal((await demo.auction(next, products)).status, 401);
+    assert.equal((await demo.auction(last, products)).status, 201);
     await window.close();
   });
 }

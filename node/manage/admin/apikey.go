@@ -20,14 +20,20 @@ const (
 	apiKeyTag  = "API keys"
 )
 
-type apiKeyService struct {
-	now      func() time.Time
-	lastUsed func(id string) (unixMillis int64)
+// keyUse is the use of the keys on this node. auth.Table has it.
+type keyUse interface {
+	LastUsed(id string) (unixMillis int64)
+	Requests(id string, at time.Time) (today, yesterday int64)
 }
 
-// RegisterAPIKeys mounts the key operations. lastUsed is auth.Table.LastUsed.
-func RegisterAPIKeys(api huma.API, now func() time.Time, lastUsed func(id string) (unixMillis int64)) {
-	s := apiKeyService{now: now, lastUsed: lastUsed}
+type apiKeyService struct {
+	now func() time.Time
+	use keyUse
+}
+
+// RegisterAPIKeys mounts the key operations.
+func RegisterAPIKeys(api huma.API, now func() time.Time, use keyUse) {
+	s := apiKeyService{now, use}
 	resource.Add(api, resource.Op{
 		ID: "createKey", Method: http.MethodPost, Status: http.StatusCreated, Path: apiKeyBase, Tag: apiKeyTag,
 		Doc: "Create an API key. Its text is only in this answer.",
@@ -37,6 +43,10 @@ func RegisterAPIKeys(api huma.API, now func() time.Time, lastUsed func(id string
 		ID: "deleteKey", Method: http.MethodDelete, Status: http.StatusNoContent, Path: apiKeyBase + "/{key_id}", Tag: apiKeyTag,
 		Doc: "Revoke an API key; the last management key cannot be revoked.",
 	}, revokeAPIKey)
+	resource.Add(api, resource.Op{
+		ID: "rotateKey", Method: http.MethodPost, Status: http.StatusCreated, Path: apiKeyBase + "/{key_id}/rotate", Tag: apiKeyTag,
+		Doc: "Create a key with the kind and the name of another, which expires by itself after the overlap. The new key's text is only in this answer.",
+	}, s.rotate)
 }
 
 // APIKeyBody is a new key.
@@ -54,6 +64,15 @@ type APIKey struct {
 	CreatedAt  resource.Time  `json:"createdAt"`
 	ExpiresAt  *resource.Time `json:"expiresAt"`
 	LastUsedAt *resource.Time `json:"lastUsedAt" doc:"Beginning of the minute in which the node that answers last accepted the key; null: not since it started. Each node knows of its own requests only."`
+
+	RequestsToday     int64 `json:"requestsToday" doc:"Requests of this UTC day that the node that answers accepted with the key since it started. Each node knows of its own requests only."`
+	RequestsYesterday int64 `json:"requestsYesterday" doc:"Those of the UTC day before."`
+}
+
+// APIKeyRotation says when the old key ends.
+type APIKeyRotation struct {
+	OverlapHours int            `json:"overlapHours" minimum:"0" maximum:"168" doc:"So long the old key is still accepted, unless it expires earlier; 0: it is refused at once."`
+	ExpiresAt    *resource.Time `json:"expiresAt,omitempty" doc:"When the new key expires. In the future; absent: never."`
 }
 
 // NewAPIKey is a key with its text.
@@ -83,21 +102,53 @@ type (
 	revokeInput      struct {
 		KeyID string `path:"key_id" minLength:"1" maxLength:"64"`
 	}
+	rotateInput struct {
+		KeyID string `path:"key_id" minLength:"1" maxLength:"64"`
+		Body  APIKeyRotation
+	}
 )
 
 func (s apiKeyService) create(ctx context.Context, in *apiKeyCreateInput) (*apiKeyCreateOutput, error) {
-	var expires int64
-	if in.Body.ExpiresAt != nil {
-		expires = int64(*in.Body.ExpiresAt)
-		if expires <= s.now().UnixMilli() {
-			return nil, resource.Invalid(resource.At("value_error", "must be in the future", "body", "expiresAt"))
-		}
+	expires, err := s.expiry(in.Body.ExpiresAt)
+	if err != nil {
+		return nil, err
 	}
 	k, text, err := resource.Tenant(ctx).CreateKey(ctx, store.KeyKind(in.Body.Kind), in.Body.Name, expires)
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
-	return &apiKeyCreateOutput{NewAPIKey{k.ID, text, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis)}}, nil
+	return newAPIKey(k, text), nil
+}
+
+func (s apiKeyService) rotate(ctx context.Context, in *rotateInput) (*apiKeyCreateOutput, error) {
+	expires, err := s.expiry(in.Body.ExpiresAt)
+	if err != nil {
+		return nil, err
+	}
+	overlap := time.Duration(in.Body.OverlapHours) * time.Hour
+	k, text, err := resource.Tenant(ctx).RotateKey(ctx, in.KeyID, overlap.Milliseconds(), expires)
+	if errors.Is(err, store.ErrWrongState) {
+		return nil, resource.Refuse(apierr.InvalidOperation, "the key has expired; create another")
+	}
+	if err != nil {
+		return nil, resource.ErrorOf(err)
+	}
+	return newAPIKey(k, text), nil
+}
+
+// expiry is when a new key expires, in Unix milliseconds; 0 means never.
+func (s apiKeyService) expiry(at *resource.Time) (int64, error) {
+	if at == nil {
+		return 0, nil
+	}
+	if int64(*at) <= s.now().UnixMilli() {
+		return 0, resource.Invalid(resource.At("value_error", "must be in the future", "body", "expiresAt"))
+	}
+	return int64(*at), nil
+}
+
+func newAPIKey(k store.Key, text string) *apiKeyCreateOutput {
+	return &apiKeyCreateOutput{NewAPIKey{k.ID, text, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis)}}
 }
 
 // list returns a page of the keys, newest first. There are few, so the page is taken from all of them in memory.
@@ -115,7 +166,11 @@ func (s apiKeyService) list(ctx context.Context, in *apiKeyListInput) (*apiKeyLi
 	}
 	all := make([]APIKey, len(page))
 	for i, k := range page {
-		all[i] = APIKey{k.ID, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis), resource.TimeOf(s.lastUsed(k.ID))}
+		today, yesterday := s.use.Requests(k.ID, s.now())
+		all[i] = APIKey{
+			k.ID, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis), resource.TimeOf(s.use.LastUsed(k.ID)),
+			today, yesterday,
+		}
 	}
 	return &apiKeyListOutput{APIKeyList{all, end}}, nil
 }

@@ -11,9 +11,10 @@ export interface Schemas {
   "agency.Patch": { "budget"?: number | null; "budgetPeriod"?: "daily" | "weekly" | "monthly" | "total"; "endDate"?: string | null; "isActive"?: boolean; "name"?: string; "startDate"?: string; "targetRoas"?: number | null; "unlimited"?: boolean };
   "agency.Target": { "id": string; "type": "product" };
   "apikey.Body": { "expiresAt"?: string; "kind": "auction" | "management"; "name": string };
-  "apikey.Key": { "createdAt": string; "expiresAt": string | null; "keyId": string; "kind": "auction" | "management"; "lastUsedAt": string | null; "name": string };
+  "apikey.Key": { "createdAt": string; "expiresAt": string | null; "keyId": string; "kind": "auction" | "management"; "lastUsedAt": string | null; "name": string; "requestsToday": number; "requestsYesterday": number };
   "apikey.List": { "hasMore": boolean; "keys": (Schemas["apikey.Key"])[]; "nextPage"?: string };
   "apikey.NewKey": { "createdAt": string; "expiresAt": string | null; "key": string; "keyId": string; "kind": "auction" | "management"; "name": string };
+  "apikey.Rotation": { "expiresAt"?: string; "overlapHours": number };
   "asset.Asset": { "brands": (string)[]; "createdAt": string; "fields": Record<string, string> | null; "id": string; "isExternal": boolean; "metadata": Record<string, string> | null; "mimetype": string | null; "name": string; "previewUrl"?: string; "productIds": (string)[]; "reason"?: string; "status": "pending_upload" | "pending_approval" | "upload_error" | "approved" | "rejected"; "updatedAt": string; "uploadUrl"?: string; "url": string; "vendorId": string };
   "asset.Body": { "brands"?: (string)[]; "externalUrl"?: string; "metadata"?: Record<string, unknown>; "mimetype"?: "image/jpeg" | "image/png" | "image/gif" | "image/webp" | "text/html" | "video/mp4" | "video/quicktime" | "application/json" | "text/vtt"; "name": string; "productIds"?: (string)[] };
   "asset.List": { "assets": (Schemas["asset.Asset"])[]; "hasMore": boolean; "nextPage"?: string };
@@ -684,6 +685,12 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: undefined;
+  };
+  "POST /key-service/keys/{key_id}/rotate": {
+    path: { "key_id": string };
+    query: {};
+    body: Schemas["apikey.Rotation"];
+    answer: Schemas["apikey.NewKey"];
   };
   "GET /marketplace-service/marketplaces": {
     path: {};

@@ -1,5 +1,5 @@
-// API keys: the list, the creation of a key, whose secret is shown once, and revocation.
-import { Alert, Button, Modal, Radio, Select, Stack, Text, TextInput } from "@mantine/core";
+// API keys: the list, the creation of a key, whose secret is shown once, rotation and revocation.
+import { Alert, Button, Group, Modal, Radio, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { call } from "../api/client";
 import { useRead, useWrite } from "../api/query";
@@ -8,10 +8,12 @@ import { useCurrent } from "../api/session";
 import { Identifier } from "../ui/Copy";
 import { DataTable, useCursor } from "../ui/DataTable";
 import { ConfirmButton, FormDialog } from "../ui/Dialog";
+import { formatCount } from "../ui/money";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/States";
 import { Time } from "../ui/time";
 import { KeySecret } from "./KeySecret";
+import { RotateKey } from "./RotateKey";
 
 type Key = Schemas["apikey.Key"];
 type Kind = Key["kind"];
@@ -21,6 +23,7 @@ export default function Keys() {
   const cursor = useCursor();
   const keys = useRead("GET /key-service/keys", { query: { limit: 50, next_page: cursor.page } }, { keep: true });
   const [creating, setCreating] = useState(false);
+  const [rotating, setRotating] = useState<Key | null>(null);
   const [made, setMade] = useState<Schemas["apikey.NewKey"] | null>(null);
   const revoke = useWrite(
     (id: string) => call("DELETE /key-service/keys/{key_id}", { path: { key_id: id } }),
@@ -32,12 +35,13 @@ export default function Keys() {
     <Page
       title="API keys"
       actions={create}
-      about="Storefronts run auctions with an auction key; programs that manage campaigns use a management key."
+      about="Storefronts run auctions with an auction key; programs that manage campaigns use a management key. Last use and requests are those of the node that answers; its days are those of UTC."
     >
       <DataTable
         label="API keys"
         rows={keys.data?.keys}
         rowKey={(key) => key.keyId}
+        minWidth={1120}
         error={keys.error}
         retry={() => void keys.refetch()}
         pager={cursor.pager(keys.data?.nextPage)}
@@ -55,6 +59,7 @@ export default function Keys() {
           },
           { name: "Created", cell: (key) => <Time at={key.createdAt} /> },
           { name: "Last used", cell: (key) => <LastUse at={key.lastUsedAt} /> },
+          { name: "Requests today", align: "right", cell: (key) => <Requests of={key} /> },
           { name: "Expires", cell: (key) => <Expiry at={key.expiresAt} /> },
           {
             name: "Actions",
@@ -62,13 +67,25 @@ export default function Keys() {
             align: "right",
             cell: (key) =>
               canWrite && (
-                <ConfirmButton
-                  label="Revoke"
-                  subject={key.name}
-                  title={`Revoke ${key.name}?`}
-                  run={() => revoke.mutateAsync(key.keyId)}
-                  question="Every node refuses the key within a second. It cannot be restored."
-                />
+                <Group gap="xs" wrap="nowrap" justify="flex-end">
+                  {!hasExpired(key) && (
+                    <Button
+                      size="xs"
+                      variant="default"
+                      aria-label={`Rotate ${key.name}`}
+                      onClick={() => setRotating(key)}
+                    >
+                      Rotate
+                    </Button>
+                  )}
+                  <ConfirmButton
+                    label="Revoke"
+                    subject={key.name}
+                    title={`Revoke ${key.name}?`}
+                    run={() => revoke.mutateAsync(key.keyId)}
+                    question="Every node refuses the key within a second. It cannot be restored."
+                  />
+                </Group>
               ),
           },
         ]}
@@ -81,6 +98,16 @@ export default function Keys() {
           setMade(key);
         }}
       />
+      {rotating && (
+        <RotateKey
+          old={rotating}
+          close={() => setRotating(null)}
+          created={(key) => {
+            setRotating(null);
+            setMade(key);
+          }}
+        />
+      )}
       <Modal
         opened={made !== null}
         onClose={() => setMade(null)}
@@ -105,6 +132,21 @@ function LastUse({ at }: { at: string | null }) {
     </Text>
   );
 }
+
+// Requests shows today's requests of a key. The days are those of UTC.
+function Requests({ of: key }: { of: Key }) {
+  return (
+    <Text span inherit title="Of the node that answers, since it started. Each node counts its own requests only.">
+      {formatCount(key.requestsToday)}
+      <Text span inherit c="dimmed">
+        {" "}
+        ({formatCount(key.requestsYesterday)} yesterday)
+      </Text>
+    </Text>
+  );
+}
+
+const hasExpired = (key: Key) => key.expiresAt !== null && new Date(key.expiresAt) < new Date();
 
 function Expiry({ at }: { at: string | null }) {
   if (!at)
