@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -94,14 +95,14 @@ func (w *watch) watchFault(ctx context.Context, f *fault) error {
 	if err := errors.Join(err, <-done, w.cluster.heal(ctx)); err != nil {
 		return err
 	}
-	text := ""
+	var text []string
 	for _, name := range f.expected {
 		at, found := fired[name]
 		if !found {
 			w.violation("%s: %s does not fire within %v", f.name, name, expectMax)
 			continue
 		}
-		text += fmt.Sprintf(" %s after %.0f s", name, at.Seconds())
+		text = append(text, fmt.Sprintf("%s after %.0f s", name, at.Seconds()))
 	}
 	var others []string
 	for name := range fired {
@@ -110,7 +111,7 @@ func (w *watch) watchFault(ctx context.Context, f *fault) error {
 		}
 	}
 	slices.Sort(others)
-	w.say("%s:%s; also %v", f.name, text, others)
+	w.say("%s: %s; also %v", f.name, strings.Join(text, ", "), others)
 	healed := time.Now()
 	if !w.silent(ctx, f.lingers) {
 		w.violation("%s: alerts go on %v after its end", f.name, endMax)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -91,11 +92,14 @@ func parquetColumns(t *table, root *parquet.Column) ([]parquetColumn, error) {
 			if most := leaf.MaxRepetitionLevel(); most > 1 || most == 1 && (top == nil || top.kind != list) {
 				return fmt.Errorf("column %q cannot be a list of this form; lists of the table are lists of texts", strings.Join(path, "."))
 			}
+			if leaf.Type().Kind() == parquet.Int96 {
+				return fmt.Errorf("column %q has times of type INT96, which is not read; write timestamps of INT64", strings.Join(path, "."))
+			}
 			found, header = append(found, parquetColumn{top, leaf}), append(header, strings.Join(path, "."))
 			return nil
 		}
 		for _, inner := range c.Columns() {
-			if err := walk(inner, append(path[:len(path):len(path)], inner.Name())); err != nil {
+			if err := walk(inner, append(slices.Clip(path), inner.Name())); err != nil {
 				return err
 			}
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -326,5 +327,18 @@ func TestForeignPage(t *testing.T) {
 	}
 	if _, err := check.run(); err != nil || check.values != 68 {
 		t.Errorf("%d values, %v", check.values, err)
+	}
+}
+
+// A column of a type that has no text is refused, not read as empty.
+func TestParquetTimesOf96Bits(t *testing.T) {
+	type row struct {
+		ID      string           `parquet:"id"`
+		Name    string           `parquet:"name"`
+		Vendors deprecated.Int96 `parquet:"vendors"`
+	}
+	_, err := readAll(t, parquetOf(t, []row{{ID: "p", Name: "N"}}))
+	if err == nil || !strings.Contains(err.Error(), `column "vendors" has times of type INT96`) {
+		t.Errorf("error %v", err)
 	}
 }

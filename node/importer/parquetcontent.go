@@ -83,7 +83,7 @@ func (p *pageCheck) encoded(form format.Encoding, b []byte, n int) error {
 	switch form {
 	case format.Plain:
 		return nil // Every value is in the bytes.
-	case format.PlainDictionary, format.RLEDictionary:
+	case plainDictionary, format.RLEDictionary:
 		if len(b) == 0 {
 			return nil
 		}
@@ -102,9 +102,12 @@ func (p *pageCheck) encoded(form format.Encoding, b []byte, n int) error {
 			return damaged("%d deltas for %d values", total, n)
 		}
 		return nil
+	default:
+		return fmt.Errorf("a column is encoded as %s, which is not read; plain, dictionary and run-length are", form)
 	}
-	return fmt.Errorf("a column is encoded as %s, which is not read; plain, dictionary and run-length are", form)
 }
+
+const plainDictionary = format.PlainDictionary //nolint:staticcheck // Nobody should write it any more, but files have it.
 
 // checkPrefixed checks runs after their length in 4 bytes, and returns what follows.
 func checkPrefixed(b []byte, width, n int) ([]byte, error) {

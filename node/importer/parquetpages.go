@@ -100,7 +100,7 @@ func (p *pageCheck) content(h *format.PageHeader, b []byte) (int64, error) {
 	case h.Type == format.DictionaryPage && h.DictionaryPageHeader.Valid:
 		d := h.DictionaryPageHeader.V
 		plain, err := p.decompress(b, int(h.UncompressedPageSize))
-		if err == nil && d.Encoding != format.Plain && d.Encoding != format.PlainDictionary {
+		if err == nil && d.Encoding != format.Plain && d.Encoding != plainDictionary {
 			err = damaged("a dictionary is encoded as %s", d.Encoding)
 		}
 		if err == nil {

@@ -85,8 +85,9 @@ func (c *parquetColumn) written(v parquet.Value) string {
 		return strconv.FormatFloat(float64(v.Float()), 'f', -1, 32)
 	case parquet.Double:
 		return strconv.FormatFloat(v.Double(), 'f', -1, 64)
+	default:
+		return "" // Null. parquetColumns takes no Int96.
 	}
-	return "" // Null.
 }
 
 // logical returns what the column's values mean; nil for nothing more than their type.
@@ -123,6 +124,8 @@ func decimalText(v parquet.Value, scale int) string {
 		if x.SetBytes(b); b[0]&0x80 != 0 {
 			x.Sub(x, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 		}
+	default:
+		return "?" // The format has no decimals of this type.
 	}
 	if scale < 0 || scale > decimalScaleMost {
 		return "?"

@@ -1,6 +1,7 @@
 package manage_test
 
 import (
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -79,5 +80,26 @@ func TestRepeatsAtTheSameMoment(t *testing.T) {
 	}
 	if list := call(w, "GET", keys, "management", "").Body.String(); strings.Count(list, `"name":"x"`) != 1 {
 		t.Errorf("carried out more than once: %s", list)
+	}
+}
+
+// TestARotationIsRepeated: a repeat gets the new key of the first request, although the old one has ended by it.
+func TestARotationIsRepeated(t *testing.T) {
+	w := managetest.New(t)
+	var made struct{ KeyID string }
+	if err := json.Unmarshal(call(w, "POST", keys, "management", newKey).Body.Bytes(), &made); err != nil {
+		t.Fatal(err)
+	}
+	path := keys + "/" + made.KeyID + "/rotate"
+	rotate := func(key string) (int, string) {
+		rec := call(w, "POST", path, "management", `{"overlapHours":0}`, "Idempotency-Key", key)
+		return rec.Code, rec.Body.String()
+	}
+	status, first := rotate("a")
+	if again, body := rotate("a"); status != 201 || again != 201 || body != first {
+		t.Errorf("%d %s, and then %d %s", status, first, again, body)
+	}
+	if status, body := rotate("b"); status != 409 || !strings.Contains(body, "has expired") {
+		t.Errorf("another request: %d %s", status, body)
 	}
 }

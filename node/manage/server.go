@@ -199,7 +199,7 @@ func (s *Server) refuse(w http.ResponseWriter, code apierr.Code, message string)
 		h.Set("Retry-After", "1")
 	}
 	w.WriteHeader(code.Status())
-	_, _ = w.Write(body) //nolint:gosec // JSON, with nosniff. The client may have disconnected.
+	_, _ = w.Write(body) // The client may have disconnected.
 }
 
 // recovered turns a panic into a 500, so that a defect fails one request only. http.ErrAbortHandler is passed on to net/http.

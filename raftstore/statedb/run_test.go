@@ -9,7 +9,7 @@ import (
 // BenchmarkSort sorts the changes of 500 charged clicks. Of each click a group writes records of eight tables, whose keys
 // differ early (a number of the day and of the user), late (a journal's line), or only behind the same campaign.
 func BenchmarkSort(b *testing.B) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // G404: the same keys in each run.
+	random := rand.New(rand.NewPCG(1, 2)) // The same keys in each run.
 	var filled run
 	for click := range 500 {
 		for table := range byte(8) {

@@ -16,7 +16,7 @@ export function savedViewTests(given) {
       await dialog.getByLabel("Name").fill(name);
       await dialog.getByRole("button", { name: "Save", exact: true }).click();
     };
-    await page.getByRole("button", { name: "Saved views" }).click();
+    await page.getByRole("button", { name: "Views", exact: true }).click();
     await save("Of the <b>shop</b>");
     const link = dialog.getByRole("link", { name: "Of the <b>shop</b>" });
     await link.waitFor();
@@ -25,7 +25,7 @@ export function savedViewTests(given) {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), page.url());
 
     await window.go("/campaigns");
-    await page.getByRole("button", { name: "Saved views" }).click();
+    await page.getByRole("button", { name: "Views", exact: true }).click();
     await link.click();
     await page.waitForURL(`**/campaigns?vendor=${shop.vendor}&status=approved`); // Without the page.
     assert.equal(await page.getByLabel("Vendor").inputValue(), shop.vendor);
@@ -34,7 +34,7 @@ export function savedViewTests(given) {
     const list = await page.evaluate(() => Object.keys(localStorage).find((key) => key.startsWith("gavel.views.")));
     const many = Array.from({ length: 20 }, (_, at) => ({ name: `view ${at}`, query: "" }));
     await page.evaluate(([key, text]) => localStorage.setItem(key, text), [list, JSON.stringify([...many, 7, { name: "x" }])]);
-    await page.getByRole("button", { name: "Saved views" }).click();
+    await page.getByRole("button", { name: "Views", exact: true }).click();
     await save("one too many");
     await dialog.getByRole("alert").getByText("There are 20 views").waitFor();
     await dialog.getByRole("button", { name: "Delete the view view 3", exact: true }).click();
@@ -50,11 +50,11 @@ export function savedViewTests(given) {
 
     await page.evaluate((key) => localStorage.removeItem(key), list);
     await window.go("/reports?by=vendor&range=7");
-    await page.getByRole("button", { name: "Saved views" }).click();
+    await page.getByRole("button", { name: "Views", exact: true }).click();
     await save("Vendors of a week");
     await dialog.getByRole("link", { name: "Vendors of a week" }).waitFor();
     await window.go("/campaigns");
-    await page.getByRole("button", { name: "Saved views" }).click();
+    await page.getByRole("button", { name: "Views", exact: true }).click();
     await dialog.getByText("None yet.").waitFor(); // Each list has its own.
     await window.close();
   });

@@ -71,7 +71,7 @@ export const dialogs = [
   ["/keys", "Create key"],
   ["/campaigns", "Create campaign"],
   ["/campaigns", "Create banner campaign"],
-  ["/campaigns", "Saved views"],
+  ["/campaigns", "Views"],
   ["/vendors", "Add vendor"],
   ["/catalog", "Add product"],
   ["/placements", "Create placement"],

@@ -39,7 +39,7 @@ export function SavedViews({ list, members, opened = () => undefined }: SavedVie
   return (
     <>
       <Button variant="default" onClick={open}>
-        Saved views
+        Views
       </Button>
       <Modal
         opened={shown}
