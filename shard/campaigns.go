@@ -146,6 +146,7 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 		m.journalBudget(c)
 	}
 	m.storeCampaign(c)
+	m.publishBalances(c) // Before the settings; package pacer relies on it.
 	m.feedCampaign(c)
 	if c.TargetROASMilli != target && c.Type == model.Autobidding {
 		for _, b := range m.bidsOf(c) { // Their base bids follow the target.
@@ -153,7 +154,6 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 		}
 	}
 	m.changed = true
-	m.publishBalances(c)
 	if c.Status == model.Terminated {
 		m.dropPace(c)
 	}

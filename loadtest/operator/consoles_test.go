@@ -22,6 +22,7 @@ func TestTheIntervalsAreThoseOfThePages(t *testing.T) {
 	const pages = "../../web/src/pages"
 	left := map[string]string{
 		"Audiences.tsx": "sizes of segments", "OffsiteAudiences.tsx": "only while a job runs", "Webhooks.tsx": "only while deliveries are shown",
+		"CampaignHours.tsx": "instead of the reads of CampaignPerformance.tsx, and less often",
 	}
 	interval := regexp.MustCompile(`(?:every: |everyMillis = )([0-9_]+)`)
 	stated := map[string]map[time.Duration]bool{}

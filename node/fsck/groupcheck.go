@@ -39,7 +39,8 @@ const (
 	tableBought       = 0x41
 	tableUserClicks   = 0x43
 	tableBuyer        = 0x46
-	tableLast         = 0x46
+	tableEnrolment    = 0x47
+	tableLast         = 0x47
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.
@@ -47,7 +48,7 @@ var keyBytes = map[byte]int{
 	tableHeader: 1, tableState: 1, tableWallet: 17, tableBudget: 5, tableCampaign: 5, tableCampaignID: 17, tableBid: 9,
 	tableBucket: 6, tableDedup: 22, tableCampaignCell: 25, tableJournal: 9,
 	tableTransfer: 17, tableEntry: 25, tableDay: 6, tableTouch: 32, tableCredit: 23, tablePurchase: 21,
-	tableLink: 15, tableLinkedTo: 15, tableBought: 15, tableUserClicks: 15, tableBuyer: 31,
+	tableLink: 15, tableLinkedTo: 15, tableBought: 15, tableUserClicks: 15, tableBuyer: 31, tableEnrolment: 19,
 }
 
 // groupCheck compares the stored values of a group with what follows from its journal. One pass over the records fills
@@ -245,7 +246,7 @@ func (b *groupCheck) record(key, value []byte) {
 		k := b.day(rest[0], rest[1:])
 		k.stored, k.storedXor = r.u64(), r.u64()
 		ok = r.ended()
-	case tableTouch, tableCredit, tablePurchase, tableLink, tableLinkedTo, tableBought, tableUserClicks, tableBuyer:
+	case tableTouch, tableCredit, tablePurchase, tableLink, tableLinkedTo, tableBought, tableUserClicks, tableBuyer, tableEnrolment:
 		k := b.day(table, rest)
 		k.found++
 		k.foundXor ^= hash

@@ -89,9 +89,14 @@ func (c *calendar) plan(s *settings, now int64) pacing.Plan {
 // carry is what a daily budget has on top of its amount, because earlier days left it (ledger.Carryover). Auctions, and
 // so this package, know only what is left of both together: what exceeds the amount when a day begins is carried over.
 // A leader that takes over later finds it in the memory of the controller.
+//
+// What is left and the settings come on two ways: a tick may see what is left of an edited budget with the settings from before
+// the edit, and take the difference for a carry-over. So the tick after the one that took an amount takes it again when the
+// budget is another one. The other way round cannot be: the state machine shows what is left first.
 type carry struct {
 	day    uint32
 	amount money.Micros
+	taken  money.Micros // The budget with which the amount was taken, until the next tick; then 0.
 }
 
 // carryOf returns what a campaign carried over when a memory was taken. When the budget was edited since, a part of it
@@ -100,15 +105,19 @@ func carryOf(m pacing.Memory, s *settings) carry {
 	if s.period != model.Daily {
 		return carry{}
 	}
-	return carry{m.Period, min(max(0, m.Cap-s.budget), s.budget)}
+	return carry{day: m.Period, amount: min(max(0, m.Cap-s.budget), s.budget)}
 }
 
 // of returns what a daily budget of which so much is left carries over to a day.
 func (x *carry) of(s *settings, day uint32, left money.Micros) money.Micros {
-	if s.period != model.Daily {
+	edited := x.taken != 0 && x.taken != s.budget
+	switch {
+	case s.period != model.Daily:
 		*x = carry{}
-	} else if x.day != day || left > s.budget+x.amount {
-		*x = carry{day, max(0, left-s.budget)}
+	case edited || x.day != day || left > s.budget+x.amount:
+		*x = carry{day, max(0, left-s.budget), s.budget}
+	default:
+		x.taken = 0
 	}
 	return x.amount
 }

@@ -156,3 +156,21 @@ func TestPlansCarryOver(t *testing.T) {
 		}
 	}
 }
+
+// A tick that sees what is left of an edited budget before the new settings plans wrongly once, and not until midnight.
+func TestPlanOfAnEdit(t *testing.T) {
+	now := time.UnixMilli(at(time.UTC, "2026-11-23 13:00"))
+	c := newCalendar(cluster.PeriodsAt(1, now, time.UTC), time.UTC, now)
+	var b market.Balances
+	s := settings{balances: &b, active: true, budget: 100}
+	for i, x := range []struct{ budget, left, carry int64 }{
+		{100, 100, 0}, {100, 60, 0}, {100, 160, 60}, {200, 160, 0}, {200, 150, 0}, // Raised by 100.
+		{200, 140, 0}, {120, 60, 0}, // Lowered by 80.
+	} {
+		s.budget = money.Micros(x.budget)
+		b.BudgetLeft.Store(x.left)
+		if p := c.plan(&s, now.UnixMilli()); int64(p.Carry) != x.carry || int64(p.Budget+p.Carry-p.Spent) != x.left {
+			t.Errorf("tick %d: %+v: %+v", i, x, p)
+		}
+	}
+}
