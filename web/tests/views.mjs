@@ -151,22 +151,22 @@ export async function showEntrances(browser, node, views, look) {
   await window.close();
 }
 
-// showDialogs opens every dialog as an admin, and calls a function in each of the views, with the window, the text of the
-// button, and the view. Escape closes a dialog.
+// showDialogs opens every dialog as an admin, in a window of each of the views, and calls a function with the window, the text
+// of its button, and the view. Escape closes a dialog.
 export async function showDialogs(browser, node, views, look) {
-  const window = await openPage(browser, node.origin, { expected: [signedOutNotice] });
-  const { page } = window;
-  await signIn(window);
-  for (const [address, button] of dialogs) {
-    await inEach(window, views.slice(0, 1), async () => {
+  for (const view of views) {
+    const window = await openPage(browser, node.origin, { ...view, expected: [signedOutNotice] });
+    const { page } = window;
+    await signIn(window);
+    for (const [address, button] of dialogs) {
       await window.go(address);
       await settled(page);
-    });
-    await page.getByRole("button", { name: button, exact: true }).first().click();
-    await page.getByRole("dialog").waitFor();
-    await inEach(window, views, (view) => look(window, button, view));
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.getByRole("button", { name: button, exact: true }).first().click();
+      await page.getByRole("dialog").waitFor();
+      await look(window, button, view);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+    await window.close();
   }
-  await window.close();
 }
