@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// An enrolment says that a user takes part in the measurement of a campaign's holdout (market.HoldoutArm): a bid of the
+// An enrolment says that a user takes part in the measurement of a campaign's holdout (market.Holdout): a bid of the
 // campaign has won an auction of the user, or would have. It lies in the campaign's group under its day and user. Purchases
 // of the user are not counted here: they lie in other groups, and the report finds them by their buyer (tableBuyer). Who
 // saw an ad does not matter either, because nobody knows who would have seen it among those held out.

@@ -112,3 +112,15 @@ func TestSettingsBuiltOnOldOnesAreRefused(t *testing.T) {
 	got, _ := r.Queries().Marketplace(1)
 	expect(t, "name", got.Name, "second")
 }
+
+// What is left of a budget is shown before the settings that say how large it is. Package pacer relies on it: it would take
+// what is left of a larger budget for a carry-over.
+func TestAnEditShowsWhatIsLeftFirst(t *testing.T) {
+	m := newManaged(t)
+	for _, budget := range []int64{250, 40} {
+		expect(t, "a change", result(t, m.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
+			Campaign: m.campaign.ID, Marketplace: 1, Budget: new(micros(budget)),
+		}))).Refusal, command.Done)
+		expect(t, "left when the settings came", m.Feed.LeftAtPut[m.campaign.ID], int64(micros(budget)))
+	}
+}

@@ -183,7 +183,7 @@ var (
 var (
 	countsProposed = definition{"gavel_auction_counts_total", "Commands with auctions won and lost by campaign that this node reported and a group counted.", nil}
 	countsFailed   = definition{"gavel_auction_counts_failed_total", "Such commands that a group did not answer in time or refused; this node repeats them, and each counts once.", nil}
-	countsDropped  = definition{"gavel_auction_counts_dropped_total", "Campaigns whose counts of an hour were given up, because too many waited for a group without a leader.", nil}
+	countsDropped  = definition{"gavel_auction_counts_dropped_total", "Campaigns whose counts of an hour, and users whose enrolments in the measurement of a holdout, were given up, because too many waited for a group without a leader.", nil}
 	countsWeight   = definition{"gavel_auction_loss_weight", "This node counts the losers of one of so many requests, each so many times; 1: of all requests.", nil}
 )
 

@@ -30,7 +30,7 @@ func (r *run) add(key, value []byte, deleted bool) {
 	copy(begin[:], key)
 	c := change{
 		begin: [2]uint64{binary.BigEndian.Uint64(begin[:8]), binary.BigEndian.Uint64(begin[8:])},
-		at:    len(r.bytes), keyLen: uint32(len(key)), valueLen: int32(len(value)), // Pebble takes no batch of 4 GB.
+		at:    len(r.bytes), keyLen: uint32(len(key)), valueLen: int32(len(value)), // Both are parts of a command, which has some MB.
 	}
 	if deleted {
 		c.valueLen = -1

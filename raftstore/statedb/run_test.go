@@ -1,10 +1,44 @@
 package statedb
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
+
+// Changes are in the order of their keys, and those of one key as they were made, whatever the first bytes have in common and
+// wherever a key ends.
+func TestSort(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	type made struct {
+		key, value []byte // Without a value the key is deleted.
+	}
+	for range 200 {
+		var r run
+		var want []made
+		for i := range 60 {
+			key := bytes.Repeat([]byte{byte(random.IntN(2))}, 1+random.IntN(20))
+			key[random.IntN(len(key))] ^= 1
+			m := made{key: key}
+			if random.IntN(4) > 0 {
+				m.value = fmt.Append(nil, "value ", i)
+			}
+			r.add(m.key, m.value, m.value == nil)
+			want = append(want, m)
+		}
+		slices.SortStableFunc(want, func(a, b made) int { return bytes.Compare(a.key, b.key) })
+		r.sort()
+		for i := range r.changes {
+			c := &r.changes[i]
+			if !bytes.Equal(r.key(c), want[i].key) || c.deleted() != (want[i].value == nil) || !c.deleted() && !bytes.Equal(r.value(c), want[i].value) {
+				t.Fatalf("change %d is of %x, want %x with %q", i, r.key(c), want[i].key, want[i].value)
+			}
+		}
+	}
+}
 
 // BenchmarkSort sorts the changes of 500 charged clicks. Of each click a group writes records of eight tables, whose keys
 // differ early (a number of the day and of the user), late (a journal's line), or only behind the same campaign.

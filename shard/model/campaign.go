@@ -117,7 +117,7 @@ type Campaign struct {
 	Schedule []uint16
 	Caps     []Cap // Frequency restrictions in force, at most one of each type.
 	// HoldoutPercent is the share of users who never see the campaign, so that they can be compared with others; at most
-	// HoldoutPercentMax. See market.HoldoutArm.
+	// HoldoutPercentMax. See market.Holdout.
 	HoldoutPercent uint8
 	Document       []byte // Further members as the management API stored them; opaque to the engine.
 }

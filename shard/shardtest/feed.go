@@ -22,6 +22,7 @@ type Feed struct {
 	Clicks    map[market.ClickCell]learn.Counts    // All click rates.
 	Bought    map[market.PurchaseCell]learn.Bought // All purchases.
 	Exposures []string                             // All exposures since the machine was opened, as text.
+	LeftAtPut map[ids.UUID]int64                   // What was left of a campaign's budget when it was put last.
 	Published int
 	pending   bool
 }
@@ -33,7 +34,7 @@ func NewFeed() *Feed {
 	return &Feed{
 		Balances: make(map[ids.UUID]*market.Balances), Current: make(map[string]string),
 		Counted: make(map[uint16]command.CountedReport), Clicks: make(map[market.ClickCell]learn.Counts),
-		Bought: make(map[market.PurchaseCell]learn.Bought),
+		Bought: make(map[market.PurchaseCell]learn.Bought), LeftAtPut: make(map[ids.UUID]int64),
 	}
 }
 
@@ -89,6 +90,7 @@ func (f *Feed) PutCampaign(c *model.Campaign) *market.Balances {
 	if f.Balances[c.ID] == nil {
 		f.Balances[c.ID] = new(market.Balances)
 	}
+	f.LeftAtPut[c.ID] = f.Balances[c.ID].BudgetLeft.Load()
 	return f.Balances[c.ID]
 }
 
