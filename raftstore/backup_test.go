@@ -52,7 +52,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 		c := config(vfs.NewMem(), 1, 2)
 		c.NodeID, c.Expect = "other", 0
-		if got, err := raftstore.RestoreBackup(c, bytes.NewReader(b)); err != nil || !reflect.DeepEqual(got, m) {
+		if got, err := raftstore.RestoreBackup(c, bytes.NewReader(b), nil); err != nil || !reflect.DeepEqual(got, m) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		for round := range uint64(2) {
@@ -75,7 +75,7 @@ func TestBackupAndRestore(t *testing.T) {
 			}
 			closeStore(t, s)
 		}
-		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b)); !errors.Is(err, raftstore.ErrNotEmpty) {
+		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b), nil); !errors.Is(err, raftstore.ErrNotEmpty) {
 			t.Errorf("into a directory in use: %v", err)
 		}
 	})
@@ -105,17 +105,17 @@ func TestDamagedBackupsAreFound(t *testing.T) {
 			bad := bytes.Clone(b)
 			bad[at] ^= 0x10
 			for _, r := range []io.Reader{bytes.NewReader(bad), bytes.NewReader(b[:at])} {
-				if _, err := raftstore.RestoreBackup(c, r); !errors.Is(err, backup.ErrBad) {
+				if _, err := raftstore.RestoreBackup(c, r, nil); !errors.Is(err, backup.ErrBad) {
 					t.Errorf("restored with damage at %d: %v", at, err)
 				}
 			}
 		}
 		c.Groups = []uint16{1}
-		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b)); !errors.Is(err, raftstore.ErrForeign) {
+		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b), nil); !errors.Is(err, raftstore.ErrForeign) {
 			t.Errorf("into other groups: %v", err)
 		}
 		c.Groups = []uint16{1, 2}
-		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b)); err != nil {
+		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b), nil); err != nil {
 			t.Errorf("after all that: %v", err)
 		}
 	})
@@ -127,7 +127,7 @@ func TestRestoreComparesDigests(t *testing.T) {
 		_, b := backedUp(t)
 		c := config(vfs.NewMem(), 1, 2)
 		c.Machine = func(uint16) raftstore.StateMachine { return otherDigest{raftstoretest.NewCounters()} }
-		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b)); err == nil {
+		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b), nil); err == nil {
 			t.Errorf("restored: %v", err)
 		}
 		c.Expect = 0
@@ -153,7 +153,7 @@ func TestPowerFailureDuringRestore(t *testing.T) {
 		fs := raftstoretest.NewCrashFS(1, func() bool { return done })
 		c := config(fs, 1, 2)
 		c.Expect = 0
-		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b)); err != nil {
+		if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b), nil); err != nil {
 			t.Fatal(err)
 		}
 		done = true
@@ -193,7 +193,7 @@ func TestPowerFailureDuringRestore(t *testing.T) {
 					if p.Acknowledged {
 						t.Errorf("crash before call %d (%s): %s after the restore returned", p.Op, p.What, what)
 					}
-					if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b)); err != nil {
+					if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b), nil); err != nil {
 						t.Fatalf("crash before call %d (%s), %s: restored again: %v", p.Op, p.What, what, err)
 					}
 					s = open(t, c)
@@ -253,7 +253,7 @@ func TestBackupOfAClusterUnderLoad(t *testing.T) {
 		stopAll(c)
 
 		fresh := raftstoretest.NewCluster(t, 32, 3)
-		if _, err := raftstore.RestoreBackup(fresh.ConfigOf(0, fresh.Seeds(1)), &b); err != nil {
+		if _, err := raftstore.RestoreBackup(fresh.ConfigOf(0, fresh.Seeds(1)), &b, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !fresh.Start(0, fresh.Seeds(1)) {

@@ -24,14 +24,16 @@ const keyTerm = "CurrentTerm"
 // RestoreBackup makes an empty directory a cluster of one node, with a new cluster id and the state of a backup. Config
 // is what the node will be opened with afterwards; other nodes then join it as they join any cluster. The state
 // machines load the state, and its digests must be those of the manifest. Files that raftstore did not write stay
-// untouched. What was written after the backup is lost, and so is the memory of which repeated commands were known.
+// untouched. What was written after the backup is lost, and so is the memory of which repeated commands were known,
+// unless history has it: then its entries are replayed, and the digests of its segments compared as well.
 //
 // It changes nothing when Config has faults, when another process has locked the directory, when the directory holds a
 // store (ErrNotEmpty) or when a RecoverQuorum in it did not end (ErrUnfinished). It returns ErrForeign when the backup
 // has other groups than Config, backup.ErrBad when the backup is damaged or the restored state has another digest, or
-// the error of the disk; after these the directory is empty again. After a crash Open refuses it (ErrUnfinished), and
+// the error of the disk; with a history also backup.ErrGap, backup.ErrOther or the error of its segments; after these the
+// directory is empty again. After a crash Open refuses it (ErrUnfinished), and
 // RestoreBackup may be run again.
-func RestoreBackup(c Config, r io.Reader) (m backup.Manifest, err error) {
+func RestoreBackup(c Config, r io.Reader, history *History) (m backup.Manifest, err error) {
 	s, err := newStore(c)
 	if err != nil {
 		return m, err
@@ -41,7 +43,7 @@ func RestoreBackup(c Config, r io.Reader) (m backup.Manifest, err error) {
 	}
 	m, err = s.restoreBackup(r)
 	if err = errors.Join(err, s.Close()); err == nil {
-		err = verifyRestored(c, m)
+		err = finishRestored(c, m, history)
 	}
 	if err != nil {
 		return m, errors.Join(err, wipeDir(&s.c), backup.End(s.c.FS, s.c.Dir))
@@ -173,8 +175,9 @@ func (s *Store) soleVoter() raft.Configuration {
 	}}}
 }
 
-// verifyRestored opens the restored directory as a lone node without a peer port and compares the digests.
-func verifyRestored(c Config, m backup.Manifest) error {
+// finishRestored opens the restored directory as a lone node without a peer port, compares the digests, and replays the
+// history.
+func finishRestored(c Config, m backup.Manifest, history *History) error {
 	s, err := openWithoutPeers(c)
 	if err != nil {
 		return fmt.Errorf("the restored directory does not open: %w", err)
@@ -183,12 +186,15 @@ func verifyRestored(c Config, m backup.Manifest) error {
 		if err = s.groups[g.Group].WaitReady(context.Background()); err != nil {
 			break
 		}
-		status := s.groups[g.Group].Status()
-		if g.Index > 0 && backup.HexText(status.Digest) != g.Digest {
-			err = fmt.Errorf("%w: the restored state of group %d has digest %016x, the backup says %s; is this another version of the program?",
-				backup.ErrBad, g.Group, status.Digest, g.Digest)
+		if g.Index == 0 {
+			continue
+		}
+		if err = s.groups[g.Group].checkDigest(g.Digest, "the backup"); err != nil {
 			break
 		}
+	}
+	if err == nil && history != nil {
+		err = s.replay(m, *history)
 	}
 	return errors.Join(err, s.Close())
 }

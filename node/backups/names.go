@@ -1,5 +1,6 @@
-// Package backups knows where backups are stored and how: their names and which of them are old, their encryption with
-// age, and buckets of S3 services. What a backup contains is the business of raftstore/backup.
+// Package backups knows where backups, and the segments of the log that follow them, are stored and how: their names and
+// which of them are old, their encryption with age, and buckets of S3 services. What they contain is the business of
+// raftstore/backup.
 package backups
 
 import (
@@ -26,14 +27,14 @@ func Name(at time.Time, encrypted bool) string {
 	return at.UTC().Format(timeForm) + plainEnding
 }
 
-// isName reports whether Name made a name.
-func isName(name string) bool {
+// backupTime returns the time in a name that Name made.
+func backupTime(name string) (at time.Time, ok bool) {
 	stem, found := strings.CutSuffix(name, encryptedEnding)
 	if !found {
 		stem, found = strings.CutSuffix(name, plainEnding)
 	}
 	at, err := time.Parse(timeForm, stem)
-	return found && err == nil && at.Format(timeForm) == stem
+	return at, found && err == nil && at.Format(timeForm) == stem
 }
 
 // Old returns the names that are deleted so that keep backups stay: verified, and the newest of the others. The one
@@ -43,7 +44,7 @@ func isName(name string) bool {
 func Old(names []string, verified string, keep int) []string {
 	var others []string
 	for _, name := range names {
-		if isName(name) && name != verified {
+		if _, ok := backupTime(name); ok && name != verified {
 			others = append(others, name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/backups"
@@ -19,7 +20,7 @@ type backupCommand struct {
 
 	Out            string   `xor:"where" required:"" help:"File to write, or s3://BUCKET/NAME; it is created when the backup is complete and verified." placeholder:"FILE"`
 	Dir            string   `xor:"where" required:"" help:"Directory, or s3://BUCKET/PREFIX, for a backup named by the time, such as gavel-20261123T080000Z.bak; for backups on a schedule." placeholder:"DIR"`
-	Keep           int      `help:"With --dir: after the new backup is verified, delete all but the newest N; 0: delete none." placeholder:"N"`
+	Keep           int      `help:"With --dir: after the new backup is verified, delete all but the newest N, and what gavel archive stored before the oldest of them; 0: delete none." placeholder:"N"`
 	Force          bool     `help:"Replace an existing file."`
 	Local          bool     `help:"Read the node's own replicas as they are, without a read at the leaders; for a cluster without leaders."`
 	EncryptTo      []string `help:"Encrypt the backup for the owner of this public key of age (age1…); repeat it for several, each of whom can read it alone." placeholder:"RECIPIENT"`
@@ -65,7 +66,7 @@ func (c *backupCommand) Run(p *process) error {
 	if name == "" {
 		return usageError{fmt.Errorf("gavel: --out %s names no object; --dir chooses a name", c.Out)}
 	}
-	to, err := openBackupPlace(where, func() (config.Blob, error) { return c.bucketSettings(p) })
+	to, err := openBackupPlace(where, func() (config.Blob, error) { return bucketSettings(p, c.Config) })
 	if err != nil {
 		return err
 	}
@@ -85,10 +86,10 @@ func (c *backupCommand) Run(p *process) error {
 }
 
 // bucketSettings returns the settings of the S3 service, from the environment and the configuration file.
-func (c *backupCommand) bucketSettings(p *process) (config.Blob, error) {
+func bucketSettings(p *process, file string) (config.Blob, error) {
 	flags := map[string]string{}
-	if c.Config != "" {
-		flags["config"] = c.Config
+	if file != "" {
+		flags["config"] = file
 	}
 	l, err := config.Load(config.Input{Defaults: config.Default(), Environ: p.environ, Flags: flags})
 	if err != nil {
@@ -113,7 +114,8 @@ func (c *backupCommand) write(
 		if err != nil {
 			return err
 		}
-		if m, err = receiveBackup(ctx, client, c.Local, encrypted); err != nil {
+		m, err = receive(func(w io.Writer) error { return client.Backup(ctx, w, c.Local) }, daemon.VerifyBackup, encrypted)
+		if err != nil {
 			return err
 		}
 		return encrypted.Close()
@@ -130,18 +132,18 @@ func (c *backupCommand) write(
 	return err
 }
 
-// receiveBackup writes a backup of the cluster to w, and verifies every checksum of it meanwhile: once it is encrypted,
-// this machine cannot read it any more.
-func receiveBackup(ctx context.Context, client operator.Client, local bool, w io.Writer) (m daemon.Manifest, err error) {
+// receive writes what download writes to w, and verifies every checksum of it meanwhile: once it is encrypted, this machine
+// cannot read it any more.
+func receive[T any](download func(io.Writer) error, verify func(io.Reader) (T, error), w io.Writer) (m T, err error) {
 	in, out := io.Pipe()
 	var bad error
 	verified := make(chan struct{})
 	go func() {
 		defer close(verified)
-		m, bad = daemon.VerifyBackup(in)
+		m, bad = verify(in)
 		_ = in.CloseWithError(bad) // It always succeeds; with an error it ends the download.
 	}()
-	err = client.Backup(ctx, io.MultiWriter(w, out), local)
+	err = download(io.MultiWriter(w, out))
 	_ = out.CloseWithError(err) // It always succeeds; nil is the end.
 	<-verified
 	if err == nil {
@@ -150,15 +152,18 @@ func receiveBackup(ctx context.Context, client operator.Client, local bool, w io
 	return m, err
 }
 
-// deleteOldBackups deletes all but keep backups, of which one was just verified, and prints their names.
+// deleteOldBackups deletes all but keep backups, of which one was just verified, and the segments of the log that none of
+// these needs. It prints their names.
 func deleteOldBackups(ctx context.Context, p *process, from backupPlace, verified string, keep int) error {
 	names, err := from.Names(ctx)
 	if err != nil {
 		return fmt.Errorf("the backup is verified; no old one was deleted: %w", err)
 	}
-	for _, name := range backups.Old(names, verified, keep) {
+	old := backups.Old(names, verified, keep)
+	left := slices.DeleteFunc(names, func(name string) bool { return slices.Contains(old, name) })
+	for _, name := range append(old, backups.OldSegments(left)...) {
 		if err := from.Remove(ctx, name); err != nil {
-			return fmt.Errorf("the backup is verified; an old one could not be deleted: %w", err)
+			return fmt.Errorf("the backup is verified; an old file could not be deleted: %w", err)
 		}
 		fmt.Fprintf(p.out, "%s: deleted\n", from.Path(name))
 	}

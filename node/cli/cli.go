@@ -74,6 +74,7 @@ type commands struct {
 	Simulate simulateCommand `cmd:"" help:"Simulate days of a marketplace and compare ways to spend budgets."`
 	Check    checkCommand    `cmd:"" help:"Verify the data of a stopped node."`
 	Backup   backupCommand   `cmd:"" help:"Write the state of a running cluster to a file."`
+	Archive  archiveCommand  `cmd:"" help:"Store the log of a running cluster beside its backups, for a restore to any moment."`
 	Restore  restoreCommand  `cmd:"" help:"Create the first node of a new cluster from a backup."`
 	Recover  recoverCommand  `cmd:"" help:"Make a stopped node the only voter of a cluster whose majority is lost."`
 	Health   healthCommand   `cmd:"" help:"Check whether a running node is ready; exit code 0 when it is, 1 when it is not."`

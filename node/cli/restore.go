@@ -21,6 +21,8 @@ import (
 type restoreCommand struct {
 	In       string `required:"" help:"File that gavel backup wrote, or s3://BUCKET/NAME." placeholder:"FILE"`
 	Identity string `help:"Of an encrypted backup: file with secret keys of age (AGE-SECRET-KEY-1…), one of which opens it." placeholder:"FILE"`
+	At       string `help:"Replay the log that gavel archive stored, up to this time (such as 2026-11-27T05:00:00Z), or latest: to its end." placeholder:"TIME"`
+	Log      string `help:"With --at: directory or s3://BUCKET/PREFIX of the archive, if it is not where the backup is." placeholder:"DIR"`
 	DryRun   bool   `help:"Restore into a temporary directory beside the data directory, check it, and delete it."`
 
 	settings
@@ -33,7 +35,11 @@ checksum, compares the digest of every group with the backup's, and checks the d
 is read twice and never stored in plain text. Of an s3:// address the service and the keys are those of blob.endpoint,
 blob.region, blob.access_key, blob.secret_key and blob.insecure.
 
-Charges made after the backup are lost, and with them the record of their events: an event that is reported again is charged
+With --at the commands behind the backup are replayed, up to and including the given moment, and the digest of every group is
+compared at the end of each part of the archive. An archive that ends before that moment, that has a gap or that is damaged is
+refused before anything is written.
+
+Charges made after the backup, or after the moment of --at, are lost, and with them the record of their events: an event that is reported again is charged
 again. Restore only a cluster that is lost entirely; to repair a node of a running cluster, empty it and let it join.
 
 Then start the node with the same settings, and the other nodes with empty directories.`
@@ -41,6 +47,9 @@ Then start the node with the same settings, and the other nodes with empty direc
 
 // Run verifies the backup, restores it and checks the result.
 func (c *restoreCommand) Run(p *process) error {
+	if c.Log != "" && c.At == "" {
+		return usageError{errors.New("gavel: --log needs --at: latest, or the time up to which the log is replayed")}
+	}
 	l, err := c.load(p, config.Default())
 	if err != nil {
 		return err
@@ -60,10 +69,16 @@ func (c *restoreCommand) Run(p *process) error {
 		return err
 	}
 	printManifest(p.out, &m)
+	history, err := c.archivedLog(ctx, p, &cfg, backup, &m)
+	if err == nil && history != nil {
+		err = history.verify(ctx, m)
+	}
+	if err != nil {
+		return err
+	}
 	if !c.DryRun {
-		fmt.Fprintf(p.out, "WARNING: what was written after %s is not in the backup: those changes and charges are lost, and events\n"+
-			"that are reported again are charged again\n", m.TakenAt.Format(time.RFC3339))
-		if err = restore(ctx, cfg, m, backup); err == nil {
+		printLoss(p.out, &m, history)
+		if err = restore(ctx, cfg, m, backup, history); err == nil {
 			fmt.Fprintf(p.out, "restored into %s; start the node with the same settings, the others with empty directories\n", cfg.DataDir)
 		}
 		return err
@@ -72,11 +87,25 @@ func (c *restoreCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(restore(ctx, cfg, m, backup), os.RemoveAll(cfg.DataDir))
+	err = errors.Join(restore(ctx, cfg, m, backup, history), os.RemoveAll(cfg.DataDir))
 	if err == nil {
 		fmt.Fprintln(p.out, "dry run: the backup can be restored; it was restored beside the data directory, checked and deleted")
 	}
 	return err
+}
+
+// printLoss says from which moment on everything is lost.
+func printLoss(w io.Writer, m *daemon.Manifest, history *archivedLog) {
+	end := "after " + m.TakenAt.Format(time.RFC3339) + " is not in the backup"
+	switch {
+	case history == nil:
+	case history.until.IsZero():
+		end = "after the end of the archive is not in it"
+	default:
+		end = "after " + history.until.Format(time.RFC3339Nano) + " is not replayed"
+	}
+	fmt.Fprintf(w, "WARNING: what was written %s: those changes and charges are lost, and events\n"+
+		"that are reported again are charged again\n", end)
 }
 
 // source returns the backup that the command line names.
@@ -97,8 +126,13 @@ func (c *restoreCommand) source(p *process, cfg *config.Config) (*backupSource, 
 }
 
 // restore fills the data directory and checks it.
-func restore(ctx context.Context, cfg config.Config, m daemon.Manifest, backup *backupSource) error {
-	err := backup.read(ctx, "restoring", func(r io.Reader) error { return daemon.Restore(cfg, m, r) })
+func restore(ctx context.Context, cfg config.Config, m daemon.Manifest, backup *backupSource, history *archivedLog) error {
+	err := backup.read(ctx, "restoring", func(r io.Reader) error {
+		if history == nil {
+			return daemon.Restore(cfg, m, r)
+		}
+		return daemon.RestoreAt(cfg, m, r, history.history(ctx))
+	})
 	if err != nil {
 		return err
 	}

@@ -59,20 +59,43 @@ func (b *backupCounts) read() metrics.Backups {
 	return out
 }
 
+// logCounts counts parts of the log that were sent to an archive, since the start of the node. It is safe for concurrent
+// use.
+type logCounts struct {
+	backupCounts
+	gaps atomic.Uint64
+}
+
+// count counts a part that ended at a time, or that a gap made impossible.
+func (c *logCounts) count(now time.Time, err error, gap bool) {
+	if gap {
+		c.gaps.Add(1)
+		return
+	}
+	c.backupCounts.count(now, err)
+}
+
+func (c *logCounts) read() metrics.Archive {
+	b := c.backupCounts.read()
+	return metrics.Archive{Sent: b.Sent, Failed: b.Failed, Gaps: c.gaps.Load(), Last: b.Last}
+}
+
 // VerifyBackup reads a backup to its end and checks every checksum. It returns the manifest, and an error when the
 // backup is damaged or incomplete.
 func VerifyBackup(r io.Reader) (Manifest, error) { return backup.Verify(r) }
 
 // Restore turns the empty data directory of a configuration into a cluster of one node with the state of a backup.
 // REQUIRES: m is the manifest of the backup in r, as VerifyBackup returned it.
-func Restore(cfg config.Config, m Manifest, r io.Reader) error {
+func Restore(cfg config.Config, m Manifest, r io.Reader) error { return restore(cfg, m, r, nil) }
+
+func restore(cfg config.Config, m Manifest, r io.Reader, history *raftstore.History) error {
 	var groups []uint16
 	for _, g := range m.Groups {
 		groups = append(groups, g.Group)
 	}
 	c := offline(cfg, groups).raftConfig(groups)
 	c.Ballast = -1 // No ballast file; the next start creates it.
-	_, err := raftstore.RestoreBackup(c, r)
+	_, err := raftstore.RestoreBackup(c, r, history)
 	return err
 }
 

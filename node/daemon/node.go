@@ -85,6 +85,7 @@ type node struct {
 	transit      atomic.Pointer[[]jobs.TransitSummary] // Result of the newest check of transfers.
 	mailCounts   mailCounts
 	backupCounts backupCounts
+	logCounts    logCounts
 	failed       chan error // Receives the error of a listener that ended without being stopped.
 	started      []closer
 	auditLog     auditWriters     // None until the management listener is open.

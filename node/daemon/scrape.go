@@ -23,7 +23,7 @@ func (n *node) scrape() metrics.Node {
 		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt, Reaped: stats.TmpDeleted, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
 		StateChecks: stats.StateChecks, StateMismatches: stats.StateMismatches, OldestCall: stats.OldestCall,
 		Pacing: n.pacingMetrics(), AuctionCounts: n.tallyMetrics(), Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailCounts.read(n.cfg.SMTP.Server != ""),
-		Backups: n.backupCounts.read(), Exports: n.exportMetrics(), Sinks: n.sinkMetrics(),
+		Backups: n.backupCounts.read(), Archive: n.logCounts.read(), Exports: n.exportMetrics(), Sinks: n.sinkMetrics(),
 	}
 	out.AuditWaiting = n.auditLog.count()
 	out.Ready = n.readiness() == ""

@@ -93,6 +93,20 @@ func (b *Backups) collect(to chan<- prometheus.Metric) {
 	}
 }
 
+// archiveGauges are reported once a part of the log was sent.
+var archiveGauges = []gauge[Archive]{
+	{logSegmentLast.desc(), level, func(a *Archive) float64 { return float64(a.Last.Unix()) }},
+}
+
+func (a *Archive) collect(to chan<- prometheus.Metric) {
+	to <- counter(logSegmentsDesc, a.Sent, "sent")
+	to <- counter(logSegmentsDesc, a.Failed, "failed")
+	to <- counter(logSegmentsDesc, a.Gaps, "gap")
+	if !a.Last.IsZero() {
+		report(to, archiveGauges, a)
+	}
+}
+
 // sinkGauges are reported where sinks are configured.
 var sinkGauges = []gauge[Sink]{
 	{sinkSent.desc(), total, func(s *Sink) float64 { return float64(s.Sent) }},
@@ -113,6 +127,8 @@ var (
 	mailsDesc    = mailsTotal.desc()
 	mailsNewDesc = mailsQueued.desc()
 	backupsDesc  = backupsTotal.desc()
+
+	logSegmentsDesc = logSegmentsTotal.desc()
 )
 
 var databaseGauges = []gauge[Database]{
@@ -217,12 +233,13 @@ func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
 	describe(to, diskGauges)
 	describe(to, transitGauges)
 	describe(to, backupGauges)
+	describe(to, archiveGauges)
 	describe(to, exportGauges)
 	describe(to, sinkGauges)
 	describe(to, listenerGauges)
 	describe(to, certificateGauges)
 	describe(to, backgroundGauges)
-	for _, d := range []*prometheus.Desc{closedDesc, proposeDesc, mailsDesc, mailsNewDesc, backupsDesc} {
+	for _, d := range []*prometheus.Desc{closedDesc, proposeDesc, mailsDesc, mailsNewDesc, backupsDesc, logSegmentsDesc} {
 		to <- d
 	}
 }
@@ -265,6 +282,7 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 		report(to, backgroundGauges, &n.Background[i], n.Background[i].Kind)
 	}
 	n.Backups.collect(to)
+	n.Archive.collect(to)
 	if n.Exports != nil {
 		report(to, exportGauges, n.Exports)
 	}

@@ -161,6 +161,9 @@ var (
 var (
 	backupsTotal = definition{"gavel_backups_total", "Backups that were requested from this node, by result: sent (the client got all of it), failed.", []string{"result"}}
 	backupLast   = definition{"gavel_backup_last_seconds", "Seconds since 1970 (Unix time) at which this node has sent the last backup to its end; absent until it has sent one since its start.", nil}
+
+	logSegmentsTotal = definition{"gavel_log_segments_total", "Parts of the log that gavel archive requested from this node, by result: sent (the client got all of it), failed, gap (the node had deleted entries that follow the archive: until the next backup no later moment can be restored).", []string{"result"}}
+	logSegmentLast   = definition{"gavel_log_segment_last_seconds", "Seconds since 1970 (Unix time) at which this node has sent the last part of the log to its end; absent until it has sent one since its start.", nil}
 )
 
 // Exports, read from the node at each scrape where they are configured.

@@ -62,6 +62,7 @@ var operatorRows = []row{
 		one("Age of the newest backup", "s", `time() - max(max_over_time(gavel_backup_last_seconds[14d]))`, "newest"),
 		one("Backups that failed", "none", `increase(gavel_backups_total{result="failed"}[1h])`, byNode),
 		one("Backups that were sent", "none", `increase(gavel_backups_total{result="sent"}[1d])`, byNode),
+		one("Age of the archived log", "s", `time() - max(max_over_time(gavel_log_segment_last_seconds[14d]))`, "newest"),
 	}},
 	{"Requests", []panel{
 		one("Requests of /v2 by status", "reqps", `sum by (operation, status) (rate(gavel_requests_total[5m]))`, "{{operation}} {{status}}"),

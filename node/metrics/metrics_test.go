@@ -204,7 +204,7 @@ func TestNodeMetrics(t *testing.T) {
 			Reaped:    2, StateChecks: 11, StateMismatches: 1, OldestCall: time.Second,
 			Transit: []metrics.Transit{{Marketplace: 3, Transfers: 2, Micros: 5_000_000, Oldest: 9 * time.Second}},
 			Mails:   &metrics.Mails{Queued: 5, Sent: 3, Retried: 2, Failed: 1},
-			Backups: metrics.Backups{Sent: 51, Failed: 52, Last: time.Unix(53, 0)},
+			Backups: metrics.Backups{Sent: 51, Failed: 52, Last: time.Unix(53, 0)}, Archive: metrics.Archive{Sent: 54, Failed: 55, Gaps: 56, Last: time.Unix(57, 0)},
 			Exports: &metrics.Exports{Rows: 31, Files: 32, Failures: 33, Lag: 34 * time.Second},
 			Sinks:   []metrics.Sink{{Name: "kafka", Sent: 41, Failures: 42, Lines: 43, Lag: 44 * time.Second}},
 			Market:  metrics.Market{Version: 9}, AuditWaiting: 3,
@@ -240,6 +240,8 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_transfers_in_transit{marketplace="3"} 2`, `gavel_transfers_in_transit_micros{marketplace="3"} 5e+06`,
 		`gavel_transfers_in_transit_oldest_seconds{marketplace="3"} 9`,
 		`gavel_backups_total{result="sent"} 51`, `gavel_backups_total{result="failed"} 52`, `gavel_backup_last_seconds 53`,
+		`gavel_log_segments_total{result="sent"} 54`, `gavel_log_segments_total{result="failed"} 55`, `gavel_log_segments_total{result="gap"} 56`,
+		`gavel_log_segment_last_seconds 57`,
 		`gavel_export_rows_total 31`, `gavel_export_files_total 32`, `gavel_export_failures_total 33`, `gavel_export_lag_seconds 34`,
 		`gavel_sink_sent_total{sink="kafka"} 41`, `gavel_sink_failures_total{sink="kafka"} 42`,
 		`gavel_sink_lag_records{sink="kafka"} 43`, `gavel_sink_lag_seconds{sink="kafka"} 44`,
@@ -263,7 +265,7 @@ func everyMetric() *metrics.Metrics {
 		return metrics.Node{
 			Groups:    []metrics.Group{{OldestEntry: 1, Peers: make([]metrics.Peer, 1)}},
 			Databases: make([]metrics.Database, 1), Peers: metrics.Peers{Rejects: make([]metrics.Reject, 1)},
-			Disk: metrics.Disk{Watched: true}, Transit: make([]metrics.Transit, 1), Backups: metrics.Backups{Last: time.Unix(1, 0)}, Mails: &metrics.Mails{}, Exports: &metrics.Exports{},
+			Disk: metrics.Disk{Watched: true}, Transit: make([]metrics.Transit, 1), Backups: metrics.Backups{Last: time.Unix(1, 0)}, Archive: metrics.Archive{Last: time.Unix(1, 0)}, Mails: &metrics.Mails{}, Exports: &metrics.Exports{},
 			Sinks:      make([]metrics.Sink, 1),
 			Background: make([]metrics.Background, 1), Listeners: make([]metrics.Listener, 1), Certificates: make([]metrics.Certificate, 1),
 		}

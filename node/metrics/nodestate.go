@@ -25,6 +25,7 @@ type Node struct {
 	Transit []Transit // Only where this node completes transfers.
 	Mails   *Mails    // Nil when no mail server is configured.
 	Backups Backups
+	Archive Archive
 	Exports *Exports // Nil when nothing is exported.
 	Sinks   []Sink   // Those that are configured.
 
@@ -111,6 +112,12 @@ type Transit struct {
 type Backups struct {
 	Sent, Failed uint64
 	Last         time.Time // When the last one was sent to its end; zero for none.
+}
+
+// Archive counts parts of the log that were requested from this node for an archive.
+type Archive struct {
+	Sent, Failed, Gaps uint64
+	Last               time.Time // When the last one was sent to its end; zero for none.
 }
 
 // Exports is what this node has exported; see the definitions of the metrics.

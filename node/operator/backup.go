@@ -18,20 +18,30 @@ const backupWriteTimeout = 60 * time.Second
 // serveBackup streams a backup. When it fails after the first byte, the connection is aborted, so that the client does
 // not take an incomplete file for a backup; the checksums of the stream show it, too.
 func (h handler) serveBackup(w http.ResponseWriter, r *http.Request) {
+	h.stream(w, r, func(out io.Writer) error {
+		return h.cluster.Backup(r.Context(), out, r.URL.Query().Get("local") == "true")
+	})
+}
+
+// stream answers with what write writes, or with its error.
+func (h handler) stream(w http.ResponseWriter, r *http.Request, write func(io.Writer) error) {
 	out := &backupBody{w: w, c: http.NewResponseController(w)}
-	err := h.cluster.Backup(r.Context(), out, r.URL.Query().Get("local") == "true")
+	err := write(out)
+	var final refused
 	switch {
 	case err == nil:
 	case out.begun:
 		panic(http.ErrAbortHandler)
 	case r.Context().Err() != nil:
 		h.refuse(w, apierr.RequestCanceled, nil)
+	case errors.As(err, &final):
+		h.refuse(w, apierr.InvalidOperation, err)
 	default:
 		h.refuse(w, apierr.ServiceUnavailable, err)
 	}
 }
 
-// backupBody is the body of a backup, with a deadline for every write.
+// backupBody is the body of a backup or of a part of the log, with a deadline for every write.
 type backupBody struct {
 	w     http.ResponseWriter
 	c     *http.ResponseController
@@ -56,6 +66,11 @@ func (c Client) Backup(ctx context.Context, w io.Writer, local bool) error {
 	if local {
 		path += "?local=true"
 	}
+	return c.download(ctx, path, "the backup", w)
+}
+
+// download writes the answer to a request to w; what names it in an error.
+func (c Client) download(ctx context.Context, path, what string, w io.Writer) error {
 	r, err := c.request(ctx, http.MethodGet, path, http.NoBody)
 	if err != nil {
 		return err
@@ -66,10 +81,18 @@ func (c Client) Backup(ctx context.Context, w io.Writer, local bool) error {
 	}
 	if answer.StatusCode != http.StatusOK {
 		text, err := io.ReadAll(io.LimitReader(answer.Body, answerMax))
-		return errors.Join(refusal(answer.Status, text), err, answer.Body.Close())
+		return errors.Join(downloadRefusal(answer.StatusCode, refusal(answer.Status, text)), err, answer.Body.Close())
 	}
 	if _, err := io.Copy(w, answer.Body); err != nil {
-		return errors.Join(fmt.Errorf("the backup is incomplete: %w", err), answer.Body.Close())
+		return errors.Join(fmt.Errorf("%s is incomplete: %w", what, err), answer.Body.Close())
 	}
 	return answer.Body.Close()
+}
+
+// downloadRefusal marks the refusal that the same request will get again.
+func downloadRefusal(status int, err error) error {
+	if status == http.StatusConflict {
+		return Refused(err)
+	}
+	return err
 }

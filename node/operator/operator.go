@@ -100,6 +100,8 @@ type Cluster interface {
 	Drain(ctx context.Context) error
 	// Backup writes the state of all groups; with local, the state of this node's replicas as it is.
 	Backup(ctx context.Context, w io.Writer, local bool) error
+	// ArchiveLog writes the part of the log that follows an archive.
+	ArchiveLog(ctx context.Context, w io.Writer, r LogRequest) error
 }
 
 const (
@@ -114,7 +116,7 @@ const (
 func Routes() []string {
 	return []string{
 		"GET " + Base, "POST " + Base + "/nodes", "DELETE " + Base + "/nodes/{id}", "POST " + Base + "/nodes/{id}/promote",
-		"POST " + Base + "/transfer", "POST " + Base + "/drain", "GET " + Base + "/backup", "GET " + ProfileBase + "/{kind}",
+		"POST " + Base + "/transfer", "POST " + Base + "/drain", "GET " + Base + "/backup", "GET " + Base + "/log", "GET " + ProfileBase + "/{kind}",
 	}
 }
 
@@ -140,6 +142,7 @@ func Handler(c Cluster, publicURL string) http.Handler {
 		mux.HandleFunc(Routes()[i], h.handle(serve))
 	}
 	mux.HandleFunc("GET "+Base+"/backup", h.serveBackup)
+	mux.HandleFunc("GET "+Base+"/log", h.serveLog)
 	mux.HandleFunc("GET "+ProfileBase+"/{kind}", h.handleFor(h.serveProfile, changeTimeout+ProfileSecondsMax*time.Second))
 	return mux
 }

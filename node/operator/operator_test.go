@@ -16,9 +16,10 @@ import (
 
 // fakeCluster records the calls that it receives.
 type fakeCluster struct {
-	calls  []string
-	fail   error
-	backup []byte // Written before fail is returned.
+	calls      []string
+	fail       error
+	backup     []byte     // Written before fail is returned.
+	logRequest LogRequest // Of the last call of ArchiveLog.
 }
 
 func (p *fakeCluster) record(words ...string) error {

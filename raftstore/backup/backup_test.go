@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/raftstore/backup"
+	"github.com/gavel-ads/gavel/raftstore/proposal"
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
@@ -41,7 +42,7 @@ func TestBackupOfAnEmptyGroupHasNoRecords(t *testing.T) {
 		_, restored := raftstore.RestoreBackup(raftstore.Config{
 			Dir: "node", FS: vfs.NewMem(), NodeID: "n1", Groups: []uint16{1},
 			Machine: func(uint16) raftstore.StateMachine { return raftstoretest.NewCounters() },
-		}, bytes.NewReader(out.Bytes()))
+		}, bytes.NewReader(out.Bytes()), nil)
 		if bad := n > 0; errors.Is(verified, backup.ErrBad) != bad || errors.Is(restored, backup.ErrBad) != bad {
 			t.Errorf("%d records: verified %v, restored %v", n, verified, restored)
 		}
@@ -67,6 +68,32 @@ func FuzzVerifyBackup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, err := backup.Verify(bytes.NewReader(b)); err == nil && len(b) < 32 {
 			t.Error("accepted")
+		}
+	})
+}
+
+// Whatever bytes a segment has, its reader returns, and takes none that is too short for a head, an end and a checksum.
+func FuzzReadSegment(f *testing.F) {
+	m := backup.Manifest{Cluster: backup.HexText(1), Groups: []backup.Group{{Group: 1, Index: 4}}}
+	var whole bytes.Buffer
+	s := backup.Segment{Format: backup.Format, Cluster: m.Cluster, Groups: []backup.Span{{Group: 1, After: 4, Index: 9}}}
+	entries := func(fn func(uint64, []byte) error) error {
+		return fn(7, proposal.JoinEntry([][]byte{[]byte("a"), []byte("b")}))
+	}
+	if err := backup.WriteSegment(f.Context(), &whole, s, []backup.Entries{entries}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole.Bytes())
+	f.Add([]byte("GVLG\x01"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got := 0
+		_, err := backup.NewTail(m, func(uint16, []byte) bool { return true }).Read(bytes.NewReader(b),
+			func(uint16, []byte) error { got++; return nil }, func(backup.Span) error { return nil })
+		if err == nil && len(b) < 64 {
+			t.Errorf("accepted %x", b)
+		}
+		if bytes.Equal(b, whole.Bytes()) && (err != nil || got != 1) {
+			t.Errorf("a whole segment: %d entries, %v", got, err)
 		}
 	})
 }

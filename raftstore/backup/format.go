@@ -1,6 +1,7 @@
-// Package backup defines the stream in which the state of all groups is saved: it writes one, verifies one without a
-// state machine, and reads one into snapshots. It also marks a directory while a restore or a recovery works in it, so
-// that one that did not finish is refused.
+// Package backup defines the streams that a cluster is restored from: a backup, with the state of all groups at one
+// moment, and segments, each with the log entries of a time after it. It writes them, verifies them without a state
+// machine, and reads them: a backup into snapshots, segments as entries. It also marks a directory while a restore or a
+// recovery works in it, so that one that did not finish is refused.
 package backup
 
 import (
@@ -12,28 +13,30 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 )
 
-// A backup, big-endian:
+// A backup or a segment, big-endian:
 //
-//	head      "GVBK" | format u8
-//	section   chunk* | end of section       the manifest as JSON, then the snapshot stream of each group in its order
+//	head      "GVBK" or "GVLG" | format u8
+//	section   chunk* | end of section       the manifest as JSON, then in its order, for each group, the snapshot stream
+//	                                        (backup) or the entries (segment)
 //	chunk     length u32, not 0 | bytes | crc32c u32 of number, length and bytes
 //	end       0 u32 | crc32c u32 of number and length
 //	trailer   sha256 of everything before, 32 bytes
 //
 // number counts the chunks and ends from 0, so that none can be left out or change places. Nothing follows the trailer.
 const (
-	magic         = "GVBK"
+	backupMagic   = "GVBK"
+	segmentMagic  = "GVLG"
 	chunkBytesMax = 1 << 20 // BOUND: what a reader allocates for a chunk.
 	manifestMax   = 1 << 20 // BOUND: of the manifest.
 )
 
-// Format is the version of the format, which Manifest.Format carries.
+// Format is the version of both formats, which Manifest.Format and Segment.Format carry.
 const Format = 1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrBad means that a backup is not what was written: it was cut, changed, or is no backup at all.
-var ErrBad = errors.New("the backup is damaged or no backup")
+// ErrBad means that a backup or a segment is not what was written: it was cut, changed, or is something else.
+var ErrBad = errors.New("the backup, or the segment of its log, is damaged or none")
 
 // Manifest describes the content of a backup.
 type Manifest struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 )
 
-// Reader reads the sections of a backup, one after the other. It is not safe for concurrent use.
+// Reader reads the sections of a backup or a segment, one after the other. It is not safe for concurrent use.
 type Reader struct {
 	r      *bufio.Reader
 	sum    hash.Hash
@@ -30,25 +30,31 @@ type Reader struct {
 // Open reads head and manifest; the sections of the groups follow: call Restore for each of them in order, then End. It
 // returns ErrBad or the error of r.
 func Open(r io.Reader) (b *Reader, m Manifest, err error) {
-	b = &Reader{r: bufio.NewReaderSize(r, 64<<10), sum: sha256.New()}
+	b, err = open(r, backupMagic, &m)
+	return b, m, err
+}
+
+// open reads head and manifest of a stream.
+func open(r io.Reader, magic string, manifest any) (*Reader, error) {
+	b := &Reader{r: bufio.NewReaderSize(r, 64<<10), sum: sha256.New()}
 	head, err := b.take(len(magic) + 1)
 	if err != nil {
-		return nil, m, err
+		return nil, err
 	}
 	if string(head[:len(magic)]) != magic {
-		return nil, m, fmt.Errorf("%w: it does not begin with %q", ErrBad, magic)
+		return nil, fmt.Errorf("%w: it does not begin with %q", ErrBad, magic)
 	}
 	if head[len(magic)] != Format {
-		return nil, m, fmt.Errorf("%w: its format is %d, this program reads %d", ErrBad, head[len(magic)], Format)
+		return nil, fmt.Errorf("%w: its format is %d, this program reads %d", ErrBad, head[len(magic)], Format)
 	}
 	text, err := io.ReadAll(io.LimitReader(b, manifestMax))
 	if err != nil {
-		return nil, m, err
+		return nil, err
 	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, m, fmt.Errorf("%w: its manifest: %w", ErrBad, err)
+	if err := json.Unmarshal(text, manifest); err != nil {
+		return nil, fmt.Errorf("%w: its manifest: %w", ErrBad, err)
 	}
-	return b, m, b.nextSection()
+	return b, b.nextSection()
 }
 
 // take reads exactly n bytes into the buffer. OWNERSHIP: they are valid until the next call.

@@ -23,13 +23,8 @@ type State interface {
 // Write writes a backup: the manifest, and the states of its groups in their order. It returns the errors of w and of
 // the states, and ctx.Err when ctx ends first.
 func Write(ctx context.Context, w io.Writer, m Manifest, cluster uint64, states []State) error {
-	b := newWriter(ctx, w)
-	text, err := json.Marshal(m)
+	b, err := begin(ctx, w, backupMagic, m)
 	if err != nil {
-		return err
-	}
-	_, err = b.Write(text)
-	if err = errors.Join(err, b.endSection()); err != nil {
 		return err
 	}
 	for i, state := range states {
@@ -60,10 +55,16 @@ type writer struct {
 	err    error
 }
 
-func newWriter(ctx context.Context, w io.Writer) *writer {
+// begin writes head and manifest.
+func begin(ctx context.Context, w io.Writer, magic string, manifest any) (*writer, error) {
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return nil, err
+	}
 	b := &writer{ctx: ctx, w: bufio.NewWriterSize(w, 64<<10), sum: sha256.New()}
 	b.put([]byte(magic), []byte{Format})
-	return b
+	_, err = b.Write(text)
+	return b, errors.Join(err, b.endSection())
 }
 
 // put writes the parts and keeps the first error.

@@ -34,9 +34,15 @@ func sealEntry(entry []byte, count int) {
 }
 
 // EmptyEntry returns an entry without commands.
-func EmptyEntry() []byte {
+func EmptyEntry() []byte { return JoinEntry(nil) }
+
+// JoinEntry returns an entry with the given commands.
+func JoinEntry(cmds [][]byte) []byte {
 	e := appendEntryHead(nil)
-	sealEntry(e, 0)
+	for _, cmd := range cmds {
+		e = appendCommand(e, cmd)
+	}
+	sealEntry(e, len(cmds))
 	return e
 }
 

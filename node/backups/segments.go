@@ -1,0 +1,103 @@
+package backups
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// segmentForm is the form of the names of segments without their ending, so that their order is that of their times.
+const segmentForm = "gavel-20060102T150405.000Z"
+
+// The endings of the names of segments.
+const (
+	plainSegment     = ".log"
+	encryptedSegment = ".log.age"
+)
+
+// PositionName is the name of the file that says where an archive ends.
+const PositionName = "gavel-archive.json"
+
+// PositionBytesMax bounds that file. BOUND: a group takes some 40 bytes.
+const PositionBytesMax = 64 << 10
+
+// SegmentMargin is how much older than a backup a segment may seem, because of different clocks, and still have entries
+// that follow the backup.
+const SegmentMargin = time.Hour
+
+// Position says where an archive of the log ends.
+type Position struct {
+	Cluster string            `json:"cluster"` // 16 hex digits.
+	Newest  string            `json:"newest"`  // Name of the newest segment.
+	After   map[uint16]uint64 `json:"after"`   // The last entry of each group.
+}
+
+// ReadPosition decodes the file of a position.
+func ReadPosition(text []byte) (p Position, err error) {
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("%s does not say where the archive ends: %w", PositionName, err)
+	}
+	if _, _, ok := segmentTime(p.Newest); !ok || p.Cluster == "" || len(p.After) == 0 {
+		return p, fmt.Errorf("%s does not say where the archive ends: it lacks a cluster, the newest segment, or groups", PositionName)
+	}
+	return p, nil
+}
+
+// NextSegment returns the name of a segment that is taken at a time: behind the newest name, also when the clock of this
+// machine was set back, so that the order of the names is that of the entries.
+func (p Position) NextSegment(at time.Time, encrypted bool) string {
+	at = at.UTC().Truncate(time.Millisecond)
+	if newest, _, ok := segmentTime(p.Newest); ok && !at.After(newest) {
+		at = newest.Add(time.Millisecond)
+	}
+	if encrypted {
+		return at.Format(segmentForm) + encryptedSegment
+	}
+	return at.Format(segmentForm) + plainSegment
+}
+
+// segmentTime returns the time in the name of a segment.
+func segmentTime(name string) (at time.Time, encrypted, ok bool) {
+	stem, encrypted := strings.CutSuffix(name, encryptedSegment)
+	if !encrypted {
+		if stem, ok = strings.CutSuffix(name, plainSegment); !ok {
+			return at, false, false
+		}
+	}
+	at, err := time.Parse(segmentForm, stem)
+	return at, encrypted, err == nil && at.Format(segmentForm) == stem
+}
+
+// SegmentsAfter returns the names of the segments that may follow a backup of a time, in their order. REQUIRES: taken is
+// the time in the backup, or in its name.
+func SegmentsAfter(names []string, taken time.Time) []string {
+	var after []string
+	for _, name := range names {
+		if at, _, ok := segmentTime(name); ok && !at.Before(taken.Add(-SegmentMargin)) {
+			after = append(after, name)
+		}
+	}
+	slices.Sort(after)
+	return after
+}
+
+// OldSegments returns the names of the segments that no backup needs: those that are surely older than every one. Without
+// a backup none is old.
+func OldSegments(names []string) []string {
+	var oldest time.Time
+	for _, name := range names {
+		if at, ok := backupTime(name); ok && (oldest.IsZero() || at.Before(oldest)) {
+			oldest = at
+		}
+	}
+	var old []string
+	for _, name := range names {
+		if at, _, ok := segmentTime(name); ok && at.Before(oldest.Add(-SegmentMargin)) {
+			old = append(old, name)
+		}
+	}
+	slices.Sort(old)
+	return old
+}
