@@ -37,7 +37,7 @@ func (r *release) fillRoot(root, binary, pages string) error {
 		return err
 	}
 	files = append(files, archivedFile{"gavel.yaml", "configs/packaging/gavel.yaml"})
-	for _, unit := range []string{"gavel.service", "gavel-backup.service", "gavel-backup.timer"} {
+	for _, unit := range []string{"gavel.service", "gavel-backup.service", "gavel-backup.timer", "gavel-archive.service"} {
 		files = append(files, archivedFile{unit, "configs/systemd/" + unit})
 	}
 	for _, f := range files {

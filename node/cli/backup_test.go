@@ -39,7 +39,12 @@ func (s *output) String() string {
 // runNode runs a real node with a command line and returns its management address and a function that stops it.
 func runNode(t *testing.T, args ...string) (manage string, stop func()) {
 	t.Helper()
-	out := &output{}
+	return runNodeTo(t, &output{}, args...)
+}
+
+// runNodeTo is runNode with the output.
+func runNodeTo(t *testing.T, out *output, args ...string) (manage string, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{out: out, err: out, start: func(_ context.Context, cfg config.Config, o daemon.Options) error {
 		return daemon.Run(ctx, cfg, o)

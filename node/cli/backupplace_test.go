@@ -183,7 +183,7 @@ func TestADamagedTransferIsNoBackup(t *testing.T) {
 		for _, more := range []string{"--keep=1", "--encrypt-to=" + recipient} {
 			sent = content
 			args := []string{"backup", "--manage=" + node.URL, "--key=k", "--dir=" + dir, "--keep=1", more}
-			if r := gavel(nil, args...); r.code != exitFailed || !strings.Contains(r.err, "the backup is damaged") {
+			if r := gavel(nil, args...); r.code != exitFailed || !strings.Contains(r.err, "is damaged or none") {
 				t.Errorf("%s, %s: code %d: %s%s", name, more, r.code, r.out, r.err)
 			}
 			if left := namesIn(t, dir); !slices.Equal(left, []string{old}) {

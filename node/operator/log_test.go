@@ -15,7 +15,10 @@ import (
 
 func (p *fakeCluster) ArchiveLog(_ context.Context, w io.Writer, r LogRequest) error {
 	p.logRequest = r
-	if _, err := w.Write(p.backup); len(p.backup) > 0 && err != nil {
+	if len(p.backup) == 0 {
+		return p.fail
+	}
+	if _, err := w.Write(p.backup); err != nil {
 		return err
 	}
 	return p.fail
