@@ -71,7 +71,7 @@ var rules = []struct {
 	{slices.Concat(staff, vendors), VendorIsItem, []string{"getVendor"}},
 	{slices.Concat(staff, vendors), VendorInQuery, []string{
 		"listCampaigns", "getCampaign", "listBids", "forecastCampaign", "listCampaignProducts", "listRestrictions", "listProducts",
-		"listAssets", "getAsset",
+		"listAssets", "getAsset", "listAssetUses",
 		"getCampaignReport", "getCampaignDailyReport", "getCampaignHourlyReport", "getCampaignProductsReport", "getCampaignIncrementality",
 	}},
 	{slices.Concat(runners, sellers), VendorInQuery, []string{"createAsset", "deleteAsset", "renewAssetUpload"}},

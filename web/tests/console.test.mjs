@@ -1,6 +1,7 @@
 // Drives the console of real nodes in a real browser. Needs bin/gavel, and Chromium: GAVEL_BROWSER or /usr/bin/chromium.
 import { after, before } from "node:test";
 import { accessTests } from "./access.mjs";
+import { assetTests } from "./assets.mjs";
 import { auctionTests } from "./auctions.mjs";
 import { bannerTests } from "./banners.mjs";
 import { launch } from "./browser.mjs";
@@ -59,6 +60,7 @@ webhookTests(given);
 savedViewTests(given);
 bannerTests(given);
 incrementalityTests(given);
+assetTests(given);
 roleTests(given);
 manyTests(given);
 accessTests(given);
