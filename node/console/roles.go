@@ -54,7 +54,7 @@ var rules = []struct {
 	operations []string
 }{
 	{staff, NoVendor, []string{
-		"listAgencyCampaigns", "getAgencyCampaign", "explainAuctions", "listRecentAuctions",
+		"listAgencyCampaigns", "getAgencyCampaign", "explainAuctions", "listRecentAuctions", "listFill",
 		"getLedgerAccount", "listLedgerEntries", "listTransfers", "listReversals", "getReversal", "listJsonTemplates", "getJsonTemplate",
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",

@@ -93,6 +93,8 @@ export interface Schemas {
   "catalog.VendorBody": { "globalId"?: string; "id": string; "imageURL"?: string; "merchant_center_id"?: string; "name": string; "vendor_role"?: "admin" | "analytics" };
   "catalog.VendorList": { "hasMore": boolean; "nextPage"?: string; "response": (Schemas["catalog.Vendor"])[] };
   "catalog.VendorsBody": { "vendors": (Schemas["catalog.VendorBody"])[] };
+  "explain.Fill": { "every": number; "from": string; "hasMore": boolean; "places": (Schemas["explain.PlaceFill"])[] };
+  "explain.PlaceFill": { "auctions": number; "filled": number; "name": string; "resultType": "banners" | "brand" };
   "explain.Recent": { "every": number; "recent": (Schemas["serving.Explanation"])[] };
   "forecast.Estimate": { "expected": number; "high": number; "low": number };
   "forecast.Forecast": { "confidence": number; "perDay": Schemas["forecast.PerDay"] | null; "rates": Schemas["forecast.Rates"]; "reason": "not_recording" | "no_auctions" | "too_short"; "recorded": Schemas["forecast.Recorded"]; "won": number };
@@ -340,6 +342,12 @@ export interface Operations {
     query: { "operation"?: "auctions" | "sponsored-brand" | "travel" };
     body: Record<string, unknown>;
     answer: Schemas["serving.Explanation"];
+  };
+  "GET /auctions/fill": {
+    path: {};
+    query: { "consistency"?: "linearizable" | "local" };
+    body: undefined;
+    answer: Schemas["explain.Fill"];
   };
   "GET /auctions/recent": {
     path: {};
