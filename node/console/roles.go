@@ -54,7 +54,7 @@ var rules = []struct {
 	operations []string
 }{
 	{staff, NoVendor, []string{
-		"listAgencyCampaigns", "getAgencyCampaign", "explainAuctions", "listRecentAuctions",
+		"listAgencyCampaigns", "getAgencyCampaign", "explainAuctions", "listRecentAuctions", "listFill",
 		"getLedgerAccount", "listLedgerEntries", "listTransfers", "listReversals", "getReversal", "listJsonTemplates", "getJsonTemplate",
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",
@@ -71,7 +71,7 @@ var rules = []struct {
 	{slices.Concat(staff, vendors), VendorIsItem, []string{"getVendor"}},
 	{slices.Concat(staff, vendors), VendorInQuery, []string{
 		"listCampaigns", "getCampaign", "listBids", "forecastCampaign", "listCampaignProducts", "listRestrictions", "listProducts",
-		"listAssets", "getAsset",
+		"listAssets", "getAsset", "listAssetUses",
 		"getCampaignReport", "getCampaignDailyReport", "getCampaignHourlyReport", "getCampaignProductsReport", "getCampaignIncrementality",
 	}},
 	{slices.Concat(runners, sellers), VendorInQuery, []string{"createAsset", "deleteAsset", "renewAssetUpload"}},

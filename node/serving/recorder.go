@@ -10,7 +10,7 @@ import (
 // Bounds of the recorder.
 const (
 	recorderRequestsMax = 10_000    // BOUND: requests.
-	recorderBytesMax    = 32 << 20  // BOUND: bytes of all bodies.
+	recorderBytesMax    = 32 << 20  // BOUND: bytes of all bodies and names.
 	recorderBodyMax     = 256 << 10 // BOUND: bytes of one body; a request with a larger one is kept without its body.
 )
 
@@ -32,6 +32,8 @@ type recorded struct {
 	operation   string
 	body        []byte // Empty if it was too large.
 	ticket      auction.Params
+	placed      []placedAuction // In the order of the request; listings are not among them.
+	bytes       int             // Of body and the names in placed.
 }
 
 func newRecorder(nowMillis int64) *recorder { return &recorder{since: nowMillis} }
@@ -43,14 +45,18 @@ func (t *recorder) record(sc *Scratch, marketplace uint16, operation string) {
 	if len(sc.request.Body) <= recorderBodyMax {
 		r.body = bytes.Clone(sc.request.Body)
 	}
+	r.placed, r.bytes = sc.placedAuctions(), len(r.body)
+	for i := range r.placed {
+		r.bytes += len(r.placed[i].name)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ring = append(t.ring, r)
-	t.bytes += len(r.body)
+	t.bytes += r.bytes
 	for len(t.ring)-t.first > recorderRequestsMax || t.bytes > recorderBytesMax {
 		oldest := &t.ring[t.first]
 		t.since = oldest.ticket.NowMillis
-		t.bytes -= len(oldest.body)
+		t.bytes -= oldest.bytes
 		*oldest = recorded{}
 		t.first++
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,61 +11,118 @@ import (
 	"github.com/gavel-ads/gavel/shard/model"
 )
 
-// DeleteAsset deletes an asset that nothing shows, and returns it, so that the caller can remove its file. ErrWrongState when a
+// AssetUses is what shows an asset, the newest first.
+type AssetUses struct {
+	Slots     []Slot          // With a fallback that shows it.
+	Campaigns []CampaignState // With a bid that shows it. None is terminated.
+	More      bool            // More slots or campaigns show it.
+}
+
+// AssetInUse is the error of the deletion of an asset that is shown. It wraps ErrWrongState.
+type AssetInUse struct{ Uses AssetUses }
+
+// Error names what shows the asset.
+func (e *AssetInUse) Error() string {
+	var all []string
+	for i := range e.Uses.Slots {
+		all = append(all, fmt.Sprintf("the fallback of slot %q", e.Uses.Slots[i].ExternalID))
+	}
+	for i := range e.Uses.Campaigns {
+		all = append(all, fmt.Sprintf("a bid of campaign %q (%s)", e.Uses.Campaigns[i].Name, e.Uses.Campaigns[i].ID))
+	}
+	if e.Uses.More {
+		all = append(all, "others")
+	}
+	return "the asset is shown by " + strings.Join(all, ", ") +
+		"; it can be deleted when no slot's fallback shows it, and no bid of a campaign that is not terminated"
+}
+
+// Unwrap returns ErrWrongState.
+func (*AssetInUse) Unwrap() error { return ErrWrongState }
+
+// namedUsesMax is how many slots, and how many campaigns, an AssetInUse names. BOUND: a message that can be read.
+const namedUsesMax = 3
+
+// DeleteAsset deletes an asset that nothing shows, and returns it, so that the caller can remove its file. *AssetInUse when a
 // slot or a bid shows it.
 func (t Tenant) DeleteAsset(ctx context.Context, id ids.UUID, url string) (deleted Asset, err error) {
-	used, err := t.addressInUse(url)
-	if err == nil && !used {
-		used, err = t.bidInUse(ctx, id, url)
-	}
+	uses, err := t.AssetUses(ctx, id, url, namedUsesMax)
 	if err != nil {
 		return Asset{}, err
 	}
 	err = assets.removeIf(ctx, t, id, func(x *Asset) error {
 		deleted = *x
-		if used {
-			return ErrWrongState
+		if len(uses.Slots)+len(uses.Campaigns) > 0 {
+			return &AssetInUse{uses}
 		}
 		return nil
 	})
 	return deleted, err
 }
 
-// addressInUse reports whether a slot's fallback shows a URL.
-func (t Tenant) addressInUse(url string) (bool, error) {
-	all, _, err := slots.list(t, Page{Limit: 1}, func(s *Slot) bool {
-		return slices.ContainsFunc(s.Fallback, func(f Fallback) bool { return f.URL == url })
-	})
-	return len(all) > 0, err
-}
-
-// bidInUse reports whether a bid of the asset's vendor shows it, in a campaign that is not terminated.
-func (t Tenant) bidInUse(ctx context.Context, id ids.UUID, url string) (bool, error) {
+// AssetUses lists at most so many slots, and so many campaigns, that show an asset: slots whose fallback shows its URL, and
+// campaigns of its vendor with a bid that names it or its URL. ErrNotFound for an unknown asset. It reads all slots of the
+// marketplace and all banners of the vendor, as background work.
+func (t Tenant) AssetUses(ctx context.Context, id ids.UUID, url string, most int) (uses AssetUses, err error) {
 	x, err := t.Asset(ctx, id)
 	if err != nil {
-		return false, err
+		return uses, err
 	}
-	shows := func(b *model.Bid) bool {
-		return b.Creative != nil && slices.ContainsFunc(b.Creative.Assets, func(a model.BannerAsset) bool {
-			return a.AssetID == id.String() || a.URL == url
-		})
+	var moreSlots bool
+	uses.Slots, moreSlots, err = slots.list(t, Page{Limit: most}, func(s *Slot) bool {
+		return slices.ContainsFunc(s.Fallback, func(f Fallback) bool { return f.URL == url })
+	})
+	if err != nil {
+		return uses, err
 	}
-	return read(t, t.groupOf(x.VendorID), func(b shard.Queries) bool {
-		for offset, more := 0, true; more; offset += campaignStep {
+	uses.Campaigns, uses.More, err = t.bannersWith(ctx, x.VendorID, most, func(a *model.BannerAsset) bool {
+		return a.AssetID == id.String() || a.URL == url
+	})
+	uses.More = uses.More || moreSlots
+	return uses, err
+}
+
+// bannersWith lists a vendor's newest banner campaigns, but terminated ones, of which a bid shows one of some assets.
+func (t Tenant) bannersWith(
+	ctx context.Context, vendor string, most int, wanted func(*model.BannerAsset) bool,
+) (found []CampaignState, more bool, err error) {
+	filter := shard.CampaignFilter{VendorID: vendor, Format: new(model.Banner)}
+	err = t.readInSteps(ctx, t.groupOf(vendor), func(b *longState) {
+		for offset, rest := 0, true; rest && !b.stopped(); offset += campaignStep {
 			var campaigns []CampaignState
-			campaigns, more = b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: x.VendorID}, offset, campaignStep)
+			campaigns, rest = b.Campaigns(t.marketplace, &filter, offset, campaignStep)
 			for i := range campaigns {
-				for at, rest := 0, true; rest; at += campaignStep {
-					var bids []model.Bid
-					bids, rest = b.Bids(campaigns[i].Ordinal, at, campaignStep)
-					if slices.ContainsFunc(bids, func(bid model.Bid) bool { return shows(&bid) }) {
-						return true
-					}
+				if !b.hasBidWith(campaigns[i].Ordinal, wanted) {
+					continue
+				}
+				if more = len(found) == most; more {
+					return
+				}
+				found = append(found, campaigns[i])
+			}
+		}
+	})
+	return found, more, err
+}
+
+// hasBidWith reports whether a bid of a campaign shows one of some assets.
+func (b *longState) hasBidWith(campaign uint32, wanted func(*model.BannerAsset) bool) bool {
+	for at, rest := 0, true; rest && !b.stopped(); at += campaignStep {
+		var bids []model.Bid
+		bids, rest = b.Bids(campaign, at, campaignStep)
+		for i := range bids {
+			c := bids[i].Creative
+			if c == nil {
+				continue
+			}
+			for j := range c.Assets {
+				if wanted(&c.Assets[j]) {
+					return true
 				}
 			}
 		}
-		return false
-	})
+	}
+	return false
 }
 
 // UsesFile reports whether a record refers to a file of the blob store.

@@ -1,12 +1,15 @@
 // Drives the console of real nodes in a real browser. Needs bin/gavel, and Chromium: GAVEL_BROWSER or /usr/bin/chromium.
 import { after, before } from "node:test";
 import { accessTests } from "./access.mjs";
+import { assetTests } from "./assets.mjs";
 import { auctionTests } from "./auctions.mjs";
 import { bannerTests } from "./banners.mjs";
 import { launch } from "./browser.mjs";
 import { eventTests } from "./events.mjs";
 import { factorTests } from "./factor.mjs";
+import { fillTests } from "./fill.mjs";
 import { hostileTests } from "./hostile.mjs";
+import { incrementalityTests } from "./incrementality.mjs";
 import { keyTests } from "./keys.mjs";
 import { ledgerTests } from "./ledger.mjs";
 import { logTests } from "./log.mjs";
@@ -57,6 +60,9 @@ simulationTests(given);
 webhookTests(given);
 savedViewTests(given);
 bannerTests(given);
+incrementalityTests(given);
+assetTests(given);
+fillTests(given);
 roleTests(given);
 manyTests(given);
 accessTests(given);

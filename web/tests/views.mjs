@@ -78,6 +78,8 @@ export const dialogs = [
   ["/placements?tab=slots", "Create slot"],
   ["/templates", "Create template"],
   ["/assets", "Upload asset"],
+  ["/assets", "Uses of Autumn sale"],
+  ["/assets", "Delete Autumn sale"],
   ["/audiences", "Create segment"],
   ["/webhooks", "Create webhook"],
   ["/users", "Invite a colleague"],

@@ -62,6 +62,6 @@
 // that was deleted in between is still named.
 //
 // Limits: explainAuctions accepts bodies of /v2, so a mistake inside one is answered with the code of /v2 and 400; only
-// a body that is not an object is a 422. listRecentAuctions shows what the asked node answered, and loses it at a
-// restart.
+// a body that is not an object is a 422. listRecentAuctions and listFill show what the asked node answered, and lose it
+// at a restart.
 package campaign

@@ -29,6 +29,7 @@ const (
 type ExplainCore interface {
 	Explain(ctx context.Context, marketplace uint16, operation string, body []byte, now time.Time) (serving.Explanation, apierr.Code, string, error)
 	Recent(marketplace uint16) (all []serving.Explanation, every uint64)
+	Fill(marketplace uint16, now time.Time) serving.Fill
 	Recorded(ctx context.Context, marketplace uint16, now time.Time) (serving.Recorded, apierr.Code, error)
 }
 
@@ -49,6 +50,10 @@ func RegisterExplain(api huma.API, core ExplainCore, now func() time.Time) {
 		ID: "listRecentAuctions", Method: http.MethodGet, Path: explainBase + "/recent", Tag: explainTag,
 		Doc: "Some of the live auctions that this node answered, explained, newest first.",
 	}, s.recent)
+	resource.Add(api, resource.Op{
+		ID: "listFill", Method: http.MethodGet, Path: explainBase + "/fill", Tag: explainTag,
+		Doc: "How many of the recorded auctions of this node had a winner, by slot of banners and by placement of sponsored brands.",
+	}, s.fill)
 	resource.Add(api, resource.Op{
 		ID: "exportRecordedAuctions", Method: http.MethodGet, Path: explainBase + "/recorded", Tag: explainTag, Background: limits.KindExplain,
 		Doc: "The recorded auctions of this node with every bid that could have competed, without anything about shoppers: the traffic of " +

@@ -2,6 +2,7 @@ package creative
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/ingress"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 )
@@ -53,6 +55,10 @@ func (s *AssetService) Register(api huma.API) {
 		ID: "deleteAsset", Method: http.MethodDelete, Status: http.StatusNoContent, Path: oneAsset, Tag: assetTag,
 		Doc: "Delete an asset and its file; 409 while a slot or a bid shows it.",
 	}, s.remove)
+	resource.Add(api, resource.Op{
+		ID: "listAssetUses", Method: http.MethodGet, Path: oneAsset + "/uses", Tag: assetTag, Background: limits.KindReport,
+		Doc: "List what shows an asset: slots with a fallback, and campaigns with a bid, at most 100 of each.",
+	}, s.uses)
 	resource.Add(api, resource.Op{
 		ID: "reviewAsset", Method: http.MethodPost, Status: http.StatusOK, Path: oneAsset + "/review", Tag: assetTag, Doc: "Approve or reject an asset.",
 	}, s.review)
@@ -128,6 +134,9 @@ func (s *AssetService) remove(ctx context.Context, in *OneAsset) (*struct{}, err
 		return nil, resource.ErrorOf(err)
 	}
 	x, err = st.DeleteAsset(ctx, id, s.urlOf(&x))
+	if used, ok := errors.AsType[*store.AssetInUse](err); ok {
+		return nil, resource.Refuse(apierr.InvalidOperation, used.Error())
+	}
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}

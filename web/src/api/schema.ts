@@ -17,9 +17,12 @@ export interface Schemas {
   "apikey.Rotation": { "expiresAt"?: string; "overlapHours": number };
   "asset.Asset": { "brands": (string)[]; "createdAt": string; "fields": Record<string, string> | null; "id": string; "isExternal": boolean; "metadata": Record<string, string> | null; "mimetype": string | null; "name": string; "previewUrl"?: string; "productIds": (string)[]; "reason"?: string; "status": "pending_upload" | "pending_approval" | "upload_error" | "approved" | "rejected"; "updatedAt": string; "uploadUrl"?: string; "url": string; "vendorId": string };
   "asset.Body": { "brands"?: (string)[]; "externalUrl"?: string; "metadata"?: Record<string, unknown>; "mimetype"?: "image/jpeg" | "image/png" | "image/gif" | "image/webp" | "text/html" | "video/mp4" | "video/quicktime" | "application/json" | "text/vtt"; "name": string; "productIds"?: (string)[] };
+  "asset.Campaign": { "campaignId": string; "name": string };
   "asset.List": { "assets": (Schemas["asset.Asset"])[]; "hasMore": boolean; "nextPage"?: string };
   "asset.Patch": { "brands"?: (string)[]; "metadata"?: Record<string, unknown>; "name"?: string; "productIds"?: (string)[] };
   "asset.Review": { "reason"?: string; "status": "approved" | "rejected" };
+  "asset.Slot": { "externalId": string; "id": string };
+  "asset.Uses": { "campaigns": (Schemas["asset.Campaign"])[]; "hasMore": boolean; "slots": (Schemas["asset.Slot"])[] };
   "audit.Entry": { "after": unknown; "at": string; "before": unknown; "id": string; "keyId": string; "method": string; "operation": string; "path": string; "requestId"?: string; "status": number; "userEmail"?: string; "userId"?: string };
   "audit.List": { "entries": (Schemas["audit.Entry"])[]; "hasMore": boolean; "nextPage"?: string };
   "billing.Account": { "accountId": string; "balance": number; "createdAt": string; "currencyCode": string; "deposited": number; "isClosed": boolean; "spent": number; "transferred": number; "vendorId": string | null };
@@ -90,6 +93,8 @@ export interface Schemas {
   "catalog.VendorBody": { "globalId"?: string; "id": string; "imageURL"?: string; "merchant_center_id"?: string; "name": string; "vendor_role"?: "admin" | "analytics" };
   "catalog.VendorList": { "hasMore": boolean; "nextPage"?: string; "response": (Schemas["catalog.Vendor"])[] };
   "catalog.VendorsBody": { "vendors": (Schemas["catalog.VendorBody"])[] };
+  "explain.Fill": { "every": number; "from": string; "hasMore": boolean; "places": (Schemas["explain.PlaceFill"])[] };
+  "explain.PlaceFill": { "auctions": number; "filled": number; "name": string; "resultType": "banners" | "brand" };
   "explain.Recent": { "every": number; "recent": (Schemas["serving.Explanation"])[] };
   "forecast.Estimate": { "expected": number; "high": number; "low": number };
   "forecast.Forecast": { "confidence": number; "perDay": Schemas["forecast.PerDay"] | null; "rates": Schemas["forecast.Rates"]; "reason": "not_recording" | "no_auctions" | "too_short"; "recorded": Schemas["forecast.Recorded"]; "won": number };
@@ -320,6 +325,12 @@ export interface Operations {
     body: undefined;
     answer: Schemas["asset.Asset"];
   };
+  "GET /assets/asset/{asset_id}/uses": {
+    path: { "asset_id": string };
+    query: { "consistency"?: "linearizable" | "local"; "vendor_id"?: string };
+    body: undefined;
+    answer: Schemas["asset.Uses"];
+  };
   "GET /assets/assets": {
     path: {};
     query: { "consistency"?: "linearizable" | "local"; "vendor_id"?: string; "brand"?: string; "mimetype"?: "image/jpeg" | "image/png" | "image/gif" | "image/webp" | "text/html" | "video/mp4" | "video/quicktime" | "application/json" | "text/vtt"; "status"?: "pending_upload" | "pending_approval" | "upload_error" | "approved" | "rejected"; "asset_ids"?: (string)[]; "limit"?: number; "next_page"?: string };
@@ -331,6 +342,12 @@ export interface Operations {
     query: { "operation"?: "auctions" | "sponsored-brand" | "travel" };
     body: Record<string, unknown>;
     answer: Schemas["serving.Explanation"];
+  };
+  "GET /auctions/fill": {
+    path: {};
+    query: { "consistency"?: "linearizable" | "local" };
+    body: undefined;
+    answer: Schemas["explain.Fill"];
   };
   "GET /auctions/recent": {
     path: {};

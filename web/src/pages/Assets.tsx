@@ -1,4 +1,4 @@
-// Assets: the files of ads, their review, and uploads.
+// Assets: the files of ads, their review, what shows them, and uploads.
 import { Badge, Box, Button, Card, Group, Image, Select, SimpleGrid, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useRead } from "../api/query";
@@ -10,6 +10,7 @@ import { useCursor } from "../ui/DataTable";
 import { Page } from "../ui/Page";
 import { Empty, Loaded } from "../ui/States";
 import { Time } from "../ui/time";
+import { AssetUses, DeleteAsset } from "./AssetUses";
 import { ReviewAsset } from "./ReviewAsset";
 import { UploadAsset } from "./UploadAsset";
 
@@ -111,6 +112,10 @@ function AssetCard({ asset }: { asset: Asset }) {
         <Time at={asset.createdAt} />
       </Text>
       <ReviewAsset asset={asset} />
+      <Group mt="sm" gap="xs">
+        <AssetUses asset={asset} />
+        <DeleteAsset asset={asset} />
+      </Group>
     </Card>
   );
 }

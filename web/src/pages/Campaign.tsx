@@ -99,6 +99,9 @@ function Facts({ campaign: one, currency }: { campaign: Campaign; currency: Sess
     ["Starts", <Time key="start" at={one.startDate} />],
     ["Ends", <Time key="end" at={one.endDate} />],
     ...(one.targetRoas === null ? [] : [["Target return on ad spend", String(one.targetRoas)] as [string, ReactNode]]),
+    ...(one.holdoutPercent === 0
+      ? []
+      : [["Holdout", `${one.holdoutPercent} % of users never see it`] as [string, ReactNode]]),
     ["Identifier", <Identifier key="id" value={one.campaignId} />],
   ];
   return (

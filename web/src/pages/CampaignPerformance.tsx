@@ -1,4 +1,4 @@
-// A campaign's days: figures, a chart of spend against budget, and the products that brought most.
+// A campaign's days: figures, a chart of spend against budget, what it adds, and the products that brought most.
 import { Anchor, Group, Paper, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import { useMemo } from "react";
 import { Link } from "react-router";
@@ -13,6 +13,7 @@ import { reasonOf } from "../ui/reasons";
 import { Empty, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
 import { CampaignHours } from "./CampaignHours";
+import { CampaignIncrementality } from "./CampaignIncrementality";
 import { Named, useNames } from "./names";
 import { rangeChoices, useRange } from "./ranges";
 import { rowsOf, type Row } from "./reportRows";
@@ -39,6 +40,11 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
       ) : (
         <LastDays campaign={campaign} range={dates} days={range.days} />
       )}
+      <CampaignIncrementality
+        campaign={campaign}
+        range={dates}
+        title={range.days === 1 ? "Incrementality, today" : `Incrementality, ${range.days} days`}
+      />
       <ProductRows
         campaign={campaign}
         range={dates}

@@ -1,4 +1,4 @@
-import { Select, SimpleGrid, TextInput } from "@mantine/core";
+import { NumberInput, Select, SimpleGrid, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useWrite } from "../api/query";
 import type { Schemas } from "../api/schema";
@@ -9,7 +9,9 @@ import { patchCampaign } from "./campaignChanges";
 
 type Campaign = Schemas["campaign.Campaign"];
 
-// EditCampaign changes name, budget, pacing and price rule. Only what differs is sent.
+const holdoutMax = 50; // Percent, the API's.
+
+// EditCampaign changes name, budget, pacing, price rule and holdout. Only what differs is sent.
 export function EditCampaign({ campaign, close }: { campaign: Campaign; close: () => void }) {
   const { marketplace, vendorId } = useCurrent();
   const before = campaign.budget ? major(campaign.budget.amount, marketplace.currencyExponent) : "";
@@ -18,15 +20,18 @@ export function EditCampaign({ campaign, close }: { campaign: Campaign; close: (
   const [period, setPeriod] = useState(campaign.budget?.type ?? "daily");
   const [pacing, setPacing] = useState<string>(campaign.pacing ?? "even");
   const [rule, setRule] = useState(campaign.priceRule);
+  const [holdout, setHoldout] = useState<number | string>(campaign.holdoutPercent);
   const change = useWrite(
     (body: Schemas["campaign.PatchBody"]) => patchCampaign(campaign, body, vendorId),
     "/campaign-service/campaigns",
   );
   const amount = parseMoney(budget, marketplace);
   const wrong = budget !== "" && amount === undefined;
+  const percent = holdout === "" ? NaN : Number(holdout);
+  const wrongHoldout = !(Number.isInteger(percent) && percent >= 0 && percent <= holdoutMax);
 
   const submit = () => {
-    if (wrong) return;
+    if (wrong || wrongHoldout) return;
     const changedBudget = amount !== undefined && (budget !== before || period !== campaign.budget?.type);
     change.mutate(
       {
@@ -34,6 +39,7 @@ export function EditCampaign({ campaign, close }: { campaign: Campaign; close: (
         ...(changedBudget ? { budget: { amount, type: period as "daily" } } : {}),
         ...(pacing === (campaign.pacing ?? "even") ? {} : { pacing: pacing as "even" }),
         ...(rule === campaign.priceRule ? {} : { priceRule: rule as "first" }),
+        ...(percent === campaign.holdoutPercent ? {} : { holdoutPercent: percent }),
       },
       { onSuccess: close },
     );
@@ -97,6 +103,19 @@ export function EditCampaign({ campaign, close }: { campaign: Campaign; close: (
           />
         )}
       </SimpleGrid>
+      {!vendorId && (
+        <NumberInput
+          label="Holdout"
+          description="Share of users who never see the campaign, to measure what it adds. A change begins a new measurement."
+          suffix=" %"
+          min={0}
+          max={holdoutMax}
+          clampBehavior="none"
+          value={holdout}
+          error={wrongHoldout ? `A whole number from 0 to ${holdoutMax}` : undefined}
+          onChange={setHoldout}
+        />
+      )}
     </FormDialog>
   );
 }

@@ -28,6 +28,7 @@ import { exampleOf, fill } from "../ui/fill";
 import { Page } from "../ui/Page";
 import { Preview } from "../ui/Preview";
 import { Empty, Failure } from "../ui/States";
+import { useFill } from "./RecentFill";
 import { Slots } from "./Slots";
 
 type Placement = Schemas["placement.Placement"];
@@ -60,6 +61,7 @@ function List() {
     { query: { limit: 25, next_page: cursor.page } },
     { keep: true },
   );
+  const fill = useFill("brand");
   const [picked, setPicked] = useState<Placement | null>(null);
   const [adding, setAdding] = useState(false);
   const add = canWrite && <Button onClick={() => setAdding(true)}>Create placement</Button>;
@@ -71,7 +73,7 @@ function List() {
         rows={placements.data?.placements}
         rowKey={(one) => one.placementId}
         error={placements.error}
-        minWidth={760}
+        minWidth={860}
         retry={() => void placements.refetch()}
         pager={cursor.pager(placements.data?.nextPage)}
         empty={
@@ -102,9 +104,15 @@ function List() {
           },
           { name: "Template", cell: (one) => one.jsonTemplate.name },
           { name: "Products", cell: (one) => `${one.products.min} to ${one.products.max}` },
+          {
+            name: "Recent fill",
+            align: "right",
+            cell: (one) => fill.cell(one.externalPlacementId, one.placementId),
+          },
           { name: "Active", cell: (one) => <ActiveSwitch placement={one} /> },
         ]}
       />
+      {placements.data && placements.data.placements.length > 0 && fill.about}
       <Modal
         opened={picked !== null}
         onClose={() => setPicked(null)}

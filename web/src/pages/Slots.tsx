@@ -20,6 +20,7 @@ import { useCurrent } from "../api/session";
 import { DataTable, useCursor } from "../ui/DataTable";
 import { FormDialog } from "../ui/Dialog";
 import { Empty, Loaded } from "../ui/States";
+import { useFill } from "./RecentFill";
 
 type Slot = Schemas["slot.Slot"];
 
@@ -29,6 +30,7 @@ export function Slots() {
   const { canWrite } = useCurrent();
   const cursor = useCursor();
   const slots = useRead("GET /media-service/slots", { query: { limit: 25, next_page: cursor.page } }, { keep: true });
+  const fill = useFill("banners");
   const [picked, setPicked] = useState<Slot | null>(null);
   const [adding, setAdding] = useState(false);
   const add = canWrite && <Button onClick={() => setAdding(true)}>Create slot</Button>;
@@ -60,9 +62,11 @@ export function Slots() {
           { name: "Position", cell: (one) => one.position.replaceAll("_", " ") },
           { name: "Desktop", cell: (one) => sizeOf(one.dimensions.desktop) },
           { name: "Mobile", cell: (one) => sizeOf(one.dimensions.mobile) },
+          { name: "Recent fill", align: "right", cell: (one) => fill.cell(one.externalId) },
           { name: "Active", cell: (one) => <ActiveSwitch slot={one} /> },
         ]}
       />
+      {slots.data && slots.data.slots.length > 0 && fill.about}
       <Modal
         opened={picked !== null}
         onClose={() => setPicked(null)}
