@@ -18,7 +18,7 @@ type ExplainFill struct {
 type ExplainPlaceFill struct {
 	ResultType string `json:"resultType" enum:"banners,brand" doc:"banners: of a slot; brand: of a placement."`
 	Name       string `json:"name" doc:"As the requests named the slot or placement, which may be unknown: the external id, or the UUID of a placement."`
-	Auctions   int    `json:"auctions"`
+	Auctions   int    `json:"auctions" doc:"Recorded auctions for the place."`
 	Filled     int    `json:"filled" doc:"Auctions with at least one winner."`
 }
 
