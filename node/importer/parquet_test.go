@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -340,5 +341,38 @@ func TestParquetTimesOf96Bits(t *testing.T) {
 	_, err := readAll(t, parquetOf(t, []row{{ID: "p", Name: "N"}}))
 	if err == nil || !strings.Contains(err.Error(), `column "vendors" has times of type INT96`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Files of DuckDB 1.5.6 are read, in both versions of the format. It fills up runs of packed values to blocks of 256, which
+// were taken for damage. The files were made with
+//
+//	COPY (SELECT 'd' || i AS id, 'Product ' || i AS name, ['v' || (i % 10)] AS vendors,
+//	    CASE WHEN i % 3 > 0 THEN ['kitchen', 'home'] END AS categories, {'id': 'b' || (i % 7)} AS brand,
+//	    ((i % 1000) / 10)::DECIMAL(10,2) AS price, i % 2 = 0 AS active
+//	  FROM range(3000) t(i)) TO 'duckdb.parquet' (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION V1 or V2)
+func TestParquetOfDuckDB(t *testing.T) {
+	for _, name := range []string{"duckdb.parquet", "duckdb-v2.parquet"} {
+		content, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := newFakeNode(t)
+		r, err := Run(t.Context(), n.options("catalog", writeFile(t, name, string(content))))
+		if err != nil || r.Rows != 3_000 || r.Failed != 0 || len(n.upserted) != 3_000 {
+			t.Fatalf("%s: %+v, %v", name, r, err)
+		}
+		for i := range 3_000 {
+			categories := `"categories":["kitchen","home"],`
+			if i%3 == 0 {
+				categories = `"categories":[],` // The API needs the member.
+			}
+			id := fmt.Sprint("d", i)
+			want := fmt.Sprintf(`{"active":%t,"brand":{"id":"b%d"},%s"id":%q,"name":"Product %d","price":%d.%d0,"vendors":["v%d"]}`,
+				i%2 == 0, i%7, categories, id, i, i%1000/10, i%10, i%10)
+			if got := n.upserted[id]; got != want {
+				t.Fatalf("%s: sent %s, want %s", name, got, want)
+			}
+		}
 	}
 }
