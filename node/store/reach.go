@@ -37,8 +37,8 @@ type Reach struct {
 	Full bool
 }
 
-// Reach counts the different users of ads on days, by the touches that are stored. Users without an id are in no touch, and
-// those who were erased have none left. REQUIRES: d does not begin before ReachFirstDay.
+// Reach counts the different users of ads on days, by the touches that are stored. A user who was erased has none
+// left. REQUIRES: d does not begin before ReachFirstDay.
 func (t Tenant) Reach(ctx context.Context, of ReachOf, d Dates) (Reach, error) {
 	x, err := t.newReachCount(ctx, of, d)
 	if err != nil {
