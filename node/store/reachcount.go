@@ -17,7 +17,7 @@ import (
 // user, and the users behind that are dropped and read again with the next range; what was read of the others stays.
 
 // reachEntriesMax is how many pairs of a user and a placement, or of a user and all placements, are remembered. BOUND:
-// some 60 MB. A million users, each with one placement, take two ranges.
+// some 60 MB. A million users, each with one placement, take some four ranges.
 const reachEntriesMax = 1 << 20
 
 // reachCount is a Reach that is being counted.
