@@ -3,7 +3,12 @@ package shard
 import (
 	"fmt"
 	"testing"
+
+	"github.com/gavel-ads/gavel/shard/command"
 )
+
+// PiecesReturned is piecesReturned.
+func PiecesReturned(p *command.Purchase) int64 { return piecesReturned(p) }
 
 // LimitUnknownProducts replaces UnknownProductsMax, so that a few products reach it.
 func (m *Machine) LimitUnknownProducts(n int) { m.unknownMax = n }

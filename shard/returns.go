@@ -237,7 +237,8 @@ func (m *Machine) closeReturns(x *command.CloseReturns) command.Result {
 	return command.Result{}
 }
 
-// piecesReturned sums over the items of a purchase how many pieces came back.
+// piecesReturned sums over the items of a purchase how many pieces came back. The sum cannot overflow: a purchase has at most
+// event.ItemsMax items, and of each at most its quantity came back, which node/wire limits to event.PiecesMax.
 func piecesReturned(p *command.Purchase) (sum int64) {
 	for i := range p.Items {
 		sum += p.Items[i].Returned

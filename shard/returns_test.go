@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/model"
@@ -152,4 +153,15 @@ func TestReturns(t *testing.T) {
 	r.Do(command.AppendAdvance(nil, benchNow+92*day, &command.Advance{}))
 	_, found := r.Queries().Purchase(&command.PurchaseName{OpenedMillis: benchNow + 30*day, Key: [16]byte{7}})
 	expect(t, "it is kept", found, false)
+}
+
+// The largest purchase that an event can report may come back as a whole: the sum of its pieces does not overflow.
+func TestPiecesReturnedDoNotOverflow(t *testing.T) {
+	var p command.Purchase
+	for range event.ItemsMax {
+		p.Items = append(p.Items, command.SoldItem{Quantity: event.PiecesMax, Returned: event.PiecesMax})
+	}
+	if got, want := shard.PiecesReturned(&p), int64(event.ItemsMax)*event.PiecesMax; got != want || got != 1_000_000_000_000_000 {
+		t.Errorf("%d pieces came back, want %d", got, want)
+	}
 }

@@ -58,7 +58,7 @@ var rules = []struct {
 		"getLedgerAccount", "listLedgerEntries", "listTransfers", "listReversals", "getReversal", "listJsonTemplates", "getJsonTemplate",
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",
-		"getMarketplaceReport", "getMarketplaceDailyReport", "getMarketplaceHourlyReport",
+		"getMarketplaceReport", "getMarketplaceDailyReport", "getMarketplaceHourlyReport", "getMarketplaceReach",
 		"getProductReport", "getProductDailyReport", "getProductHourlyReport", "listSegments", "getProduct",
 		"listAttributionModels", "getAttributionModels",
 	}},
@@ -66,13 +66,14 @@ var rules = []struct {
 		"listCategories", "countCategories", "getCategory", "listRestrictionTypes", "getRestrictionType",
 	}},
 	{slices.Concat(staff, vendors), VendorInPath, []string{
-		"getBalance", "listWallets", "getWallet", "getVendorReport", "getVendorDailyReport", "getVendorHourlyReport",
+		"getBalance", "listWallets", "getWallet", "getVendorReport", "getVendorDailyReport", "getVendorHourlyReport", "getVendorReach",
 	}},
 	{slices.Concat(staff, vendors), VendorIsItem, []string{"getVendor"}},
 	{slices.Concat(staff, vendors), VendorInQuery, []string{
 		"listCampaigns", "getCampaign", "listBids", "forecastCampaign", "listCampaignProducts", "listRestrictions", "listProducts",
 		"listAssets", "getAsset", "listAssetUses",
 		"getCampaignReport", "getCampaignDailyReport", "getCampaignHourlyReport", "getCampaignProductsReport", "getCampaignIncrementality",
+		"getCampaignReach",
 	}},
 	{slices.Concat(runners, sellers), VendorInQuery, []string{"createAsset", "deleteAsset", "renewAssetUpload"}},
 	{runners, NoVendor, []string{

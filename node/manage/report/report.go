@@ -46,6 +46,7 @@ func Register(api huma.API) {
 	registerSubjects(api)
 	registerModels(api)
 	registerIncrementality(api)
+	registerReach(api)
 	add(api, "listInteractions", service+"/interactions",
 		"List the numbers of vendors, campaigns or products by hour or day, newest first; empty ones are left out.", interactions)
 }
