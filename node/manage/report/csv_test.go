@@ -117,3 +117,30 @@ func number(t *testing.T, text string) int64 {
 	}
 	return n
 }
+
+// Reports of one row, whose members have other types than counters, are CSV and Parquet as well.
+func TestEveryReportOfACampaignIsATable(t *testing.T) {
+	w := managetest.New(t)
+	for _, r := range []struct{ method, path, body string }{
+		{http.MethodPut, "/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Acme"}]}`},
+		{http.MethodPut, "/catalog-search-service/catalogs/products", `{"products":[{"id":"p1","name":"Kettle","vendors":["v1"],"categories":[],"price":1}]}`},
+	} {
+		if rec := send(w, r.method, "/public/v1"+r.path, "management", r.body); rec.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", r.path, rec.Code, rec.Body)
+		}
+	}
+	rec := send(w, http.MethodPost, "/public/v1/campaign-service/campaigns?vendor_id=v1", "management",
+		`{"name":"Spring","campaignType":"manual","holdoutPercent":10,"bids":[{"target":{"type":"product","id":"p1"},"amount":35}]}`)
+	var campaign struct{ CampaignID string }
+	if err := json.Unmarshal(rec.Body.Bytes(), &campaign); err != nil || campaign.CampaignID == "" {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	for _, report := range []string{"", "/daily", "/hourly", "/products", "/incrementality", "/reach"} {
+		for _, format := range []string{"json", "csv", "parquet"} {
+			address := "/public/v1/reporting-service/campaigns/" + campaign.CampaignID + report + "?start_date=2026-03-17&end_date=2026-03-17&format=" + format
+			if rec := send(w, http.MethodGet, address, "management", ""); rec.Code != http.StatusOK || rec.Body.Len() == 0 {
+				t.Errorf("%s: %d %s", address, rec.Code, rec.Body)
+			}
+		}
+	}
+}

@@ -22,7 +22,7 @@ func registerReach(api huma.API) {
 
 // ReachNumbers count different users, and how often they saw and clicked.
 type ReachNumbers struct {
-	Reached     int64    `json:"reached" doc:"Different users (opaqueUserId) with an impression."`
+	Reached     int64    `json:"reached" doc:"Different users (opaqueUserId) with an impression. Users who were erased are not counted, here and below."`
 	Clicked     int64    `json:"clicked" doc:"Different users with a click."`
 	Bought      *int64   `json:"bought" doc:"Different users with a purchase of which an item was credited to one of the ads on the days, and did not come back whole. Null when start_date is more than 62 UTC days ago, because purchases are not kept longer."`
 	Impressions int64    `json:"impressions" doc:"Impressions of the users reached."`
@@ -44,7 +44,6 @@ type Reach struct {
 	Incomplete      bool             `json:"incomplete" doc:"Some user had 100 or more impressions, or clicks, on a UTC day. Of a user and day a group of nodes keeps 100 of each; further ones are in other reports only."`
 	KeptDays        int              `json:"keptDays" doc:"For how many UTC days, the current one included, the marketplace keeps clicks and impressions of users (touchRetentionDays)."`
 	FirstDate       string           `json:"firstDate" format:"date" doc:"The earliest start_date at present."`
-	ErasedUsers     string           `json:"erasedUsers" enum:"not_counted" doc:"Always not_counted: of a user who was erased nothing is left to be counted."`
 	CompleteThrough resource.Time    `json:"completeThrough" doc:"All events accepted before are counted, purchases within a minute."`
 }
 
@@ -111,7 +110,7 @@ func (in *ReachDays) reach(ctx context.Context, of store.ReachOf) (*reachOutput,
 	}
 	return &reachOutput{Reach{
 		days: d, ReachNumbers: reachNumbers(&x.ReachSum, x.BuyersKept), ByPlacement: byPlacement(&x), Incomplete: x.Full,
-		KeptDays: days, FirstDate: first, ErasedUsers: "not_counted", CompleteThrough: through,
+		KeptDays: days, FirstDate: first, CompleteThrough: through,
 	}}, nil
 }
 

@@ -50,13 +50,15 @@ func (c *column) parquetNode(row reflect.Type) parquet.Node {
 	if kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()
 	}
-	switch reflect.Zero(kind).Interface().(type) {
+	switch cellValue(reflect.Zero(kind)).(type) {
 	case Time:
 		return parquet.Timestamp(parquet.Millisecond)
 	case int64:
 		return parquet.Int(64)
 	case float64:
 		return parquet.Leaf(parquet.DoubleType)
+	case bool:
+		return parquet.Leaf(parquet.BooleanType)
 	case string, map[string]int64:
 		return parquet.String()
 	}
@@ -73,7 +75,7 @@ func (c *column) parquetValue(row reflect.Value, at int) parquet.Value {
 	switch x := value.(type) {
 	case Time:
 		return parquet.ValueOf(int64(x)).Level(0, defined, at)
-	case int64, float64, string:
+	case int64, float64, bool, string:
 		return parquet.ValueOf(x).Level(0, defined, at)
 	case map[string]int64:
 		return parquet.ValueOf(objectOf(x)).Level(0, defined, at)

@@ -90,7 +90,19 @@ func (c *column) of(row reflect.Value) (any, bool) {
 			return nil, false
 		}
 	}
-	return reflect.Indirect(v).Interface(), true
+	return cellValue(reflect.Indirect(v)), true
+}
+
+// cellValue returns a value with every kind of integer but Time as an int64, so that a column needs one form for all of them.
+func cellValue(v reflect.Value) any {
+	switch {
+	case v.Type() == reflect.TypeFor[Time]():
+	case v.CanInt():
+		return v.Int()
+	case v.CanUint():
+		return int64(v.Uint()) // BOUND: members with more than 32 bits are signed.
+	}
+	return v.Interface()
 }
 
 // append appends the cell of a row. A member that is null or absent in JSON is an empty cell, a map is a JSON object in one cell.
@@ -106,6 +118,8 @@ func (c *column) append(dst []byte, row reflect.Value) []byte {
 		return strconv.AppendInt(dst, x, 10)
 	case float64:
 		return strconv.AppendFloat(dst, x, 'f', -1, 64)
+	case bool:
+		return strconv.AppendBool(dst, x)
 	case string:
 		if c.number {
 			return append(dst, x...)

@@ -25,6 +25,9 @@ type line struct {
 	More  *part            `json:"more"`
 	Count map[string]int64 `json:"count"`
 	At    Time             `json:"at"`
+	Days  int              `json:"days"`
+	Share *uint8           `json:"share"`
+	Cut   bool             `json:"cut"`
 }
 
 func csvOf(rows ...line) string {
@@ -32,7 +35,7 @@ func csvOf(rows ...line) string {
 	return string(t.csv())
 }
 
-const lineHeader = "id,part.total,part.decimal,name,ratio,more.total,more.decimal,count,at\r\n"
+const lineHeader = "id,part.total,part.decimal,name,ratio,more.total,more.decimal,count,at,days,share,cut\r\n"
 
 // TestCSV: columns are named like paths in JSON; what is null in JSON is empty.
 func TestCSV(t *testing.T) {
@@ -42,11 +45,12 @@ func TestCSV(t *testing.T) {
 			t.Errorf("got %q, want the line %q", got, want)
 		}
 	}
-	f(line{}, ",0,,,,,,,1970-01-01T00:00:00.000Z")
+	f(line{}, ",0,,,,,,,1970-01-01T00:00:00.000Z,0,,false")
 	f(line{
 		ID: "a", common: common{part{-5, "-0.25"}}, Name: new("b"), Ratio: new(0.000001), More: &part{7, "7"},
 		Count: map[string]int64{"z": 1, "=y": 2}, At: 1_500,
-	}, `a,-5,-0.25,b,0.000001,7,7,"{""=y"":2,""z"":1}",1970-01-01T00:00:01.500Z`)
+		Days: -3, Share: new(uint8(255)), Cut: true,
+	}, `a,-5,-0.25,b,0.000001,7,7,"{""=y"":2,""z"":1}",1970-01-01T00:00:01.500Z,-3,255,true`)
 	if got := csvOf(); got != lineHeader {
 		t.Errorf("without rows: %q", got)
 	}

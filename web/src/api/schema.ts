@@ -193,9 +193,11 @@ export interface Schemas {
   "report.ModelsRow": { "campaignId": string; "campaignName": string; "firstClick": Schemas["report.ModelsSales"]; "linear": Schemas["report.ModelsSales"]; "notRecomputable": Schemas["report.ModelsSales"]; "otherWindows": Schemas["report.ModelsSales"]; "position": Schemas["report.ModelsSales"]; "reported": Schemas["report.ModelsSales"]; "standard": Schemas["report.ModelsSales"]; "vendorId": string; "viewOnly": Schemas["report.ModelsSales"] };
   "report.ModelsSales": { "amount": number; "amountDecimal": string; "count": string; "quantity": string };
   "report.Overdelivery": { "amount": number; "amountDecimal": string };
+  "report.PlacementReach": { "bought": number | null; "clicked": number; "clicks": number; "frequency": number | null; "impressions": number; "placementId": number; "reached": number };
   "report.Product": { "attributed": Schemas["report.Attributed"]; "clicks": Schemas["report.Spend"]; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "productId": string; "purchases": Schemas["report.Purchases"] };
   "report.Products": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Product"])[] };
   "report.Purchases": { "amount": number; "count": number; "countByProduct": Record<string, number> | null; "quantity": number };
+  "report.Reach": { "bought": number | null; "byPlacement": (Schemas["report.PlacementReach"])[]; "clicked": number; "clicks": number; "completeThrough": string; "firstDate": string; "frequency": number | null; "impressions": number; "incomplete": boolean; "keptDays": number; "reached": number };
   "report.Report": { "attributed": Schemas["report.Attributed"]; "auctions": Schemas["report.Auctions"] | null; "clicks": Schemas["report.Spend"]; "comparison"?: Schemas["report.Comparison"]; "completeThrough": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"] };
   "report.Sales": { "amount": number; "count": number; "quantity": number };
   "report.Spend": { "adSpent": number; "adSpentDecimal": string; "charged": number; "total": number };
@@ -991,6 +993,12 @@ export interface Operations {
     body: undefined;
     answer: Schemas["report.Products"];
   };
+  "GET /reporting-service/campaigns/{campaign_id}/reach": {
+    path: { "campaign_id": string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "vendor_id"?: string; "start_date": string; "end_date": string };
+    body: undefined;
+    answer: Schemas["report.Reach"];
+  };
   "GET /reporting-service/interactions": {
     path: {};
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "limit"?: number; "next_page"?: string; "group_by"?: "vendor" | "campaign" | "product"; "granularity"?: "daily" | "hourly" };
@@ -1014,6 +1022,12 @@ export interface Operations {
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
     body: undefined;
     answer: Schemas["report.TotalHours"];
+  };
+  "GET /reporting-service/marketplace/reach": {
+    path: {};
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string };
+    body: undefined;
+    answer: Schemas["report.Reach"];
   };
   "GET /reporting-service/products/{product_id}": {
     path: { "product_id": string };
@@ -1050,6 +1064,12 @@ export interface Operations {
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
     body: undefined;
     answer: Schemas["report.TotalHours"];
+  };
+  "GET /reporting-service/vendors/{vendor_id}/reach": {
+    path: { "vendor_id": string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string };
+    body: undefined;
+    answer: Schemas["report.Reach"];
   };
   "GET /segment-service/segments": {
     path: {};
