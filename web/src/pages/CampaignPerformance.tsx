@@ -14,6 +14,7 @@ import { Empty, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
 import { CampaignHours } from "./CampaignHours";
 import { CampaignIncrementality } from "./CampaignIncrementality";
+import { CampaignReach } from "./CampaignReach";
 import { Named, useNames } from "./names";
 import { rangeChoices, useRange } from "./ranges";
 import { rowsOf, type Row } from "./reportRows";
@@ -44,6 +45,11 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
         campaign={campaign}
         range={dates}
         title={range.days === 1 ? "Incrementality, today" : `Incrementality, ${range.days} days`}
+      />
+      <CampaignReach
+        campaign={campaign}
+        range={dates}
+        title={range.days === 1 ? "Reach, today" : `Reach, ${range.days} days`}
       />
       <ProductRows
         campaign={campaign}
