@@ -39,7 +39,7 @@ func ReadPosition(text []byte) (p Position, err error) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		return p, fmt.Errorf("%s does not say where the archive ends: %w", PositionName, err)
 	}
-	if _, _, ok := segmentTime(p.Newest); !ok || p.Cluster == "" || len(p.After) == 0 {
+	if _, ok := segmentTime(p.Newest); !ok || p.Cluster == "" || len(p.After) == 0 {
 		return p, fmt.Errorf("%s does not say where the archive ends: it lacks a cluster, the newest segment, or groups", PositionName)
 	}
 	return p, nil
@@ -49,7 +49,7 @@ func ReadPosition(text []byte) (p Position, err error) {
 // machine was set back, so that the order of the names is that of the entries.
 func (p Position) NextSegment(at time.Time, encrypted bool) string {
 	at = at.UTC().Truncate(time.Millisecond)
-	if newest, _, ok := segmentTime(p.Newest); ok && !at.After(newest) {
+	if newest, ok := segmentTime(p.Newest); ok && !at.After(newest) {
 		at = newest.Add(time.Millisecond)
 	}
 	if encrypted {
@@ -59,15 +59,13 @@ func (p Position) NextSegment(at time.Time, encrypted bool) string {
 }
 
 // segmentTime returns the time in the name of a segment.
-func segmentTime(name string) (at time.Time, encrypted, ok bool) {
-	stem, encrypted := strings.CutSuffix(name, encryptedSegment)
-	if !encrypted {
-		if stem, ok = strings.CutSuffix(name, plainSegment); !ok {
-			return at, false, false
-		}
+func segmentTime(name string) (at time.Time, ok bool) {
+	stem, found := strings.CutSuffix(name, encryptedSegment)
+	if !found {
+		stem, found = strings.CutSuffix(name, plainSegment)
 	}
 	at, err := time.Parse(segmentForm, stem)
-	return at, encrypted, err == nil && at.Format(segmentForm) == stem
+	return at, found && err == nil && at.Format(segmentForm) == stem
 }
 
 // SegmentsAfter returns the names of the segments that may follow a backup of a time, in their order. REQUIRES: taken is
@@ -75,7 +73,7 @@ func segmentTime(name string) (at time.Time, encrypted, ok bool) {
 func SegmentsAfter(names []string, taken time.Time) []string {
 	var after []string
 	for _, name := range names {
-		if at, _, ok := segmentTime(name); ok && !at.Before(taken.Add(-SegmentMargin)) {
+		if at, ok := segmentTime(name); ok && !at.Before(taken.Add(-SegmentMargin)) {
 			after = append(after, name)
 		}
 	}
@@ -94,7 +92,7 @@ func OldSegments(names []string) []string {
 	}
 	var old []string
 	for _, name := range names {
-		if at, _, ok := segmentTime(name); ok && at.Before(oldest.Add(-SegmentMargin)) {
+		if at, ok := segmentTime(name); ok && at.Before(oldest.Add(-SegmentMargin)) {
 			old = append(old, name)
 		}
 	}

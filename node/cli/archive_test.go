@@ -16,10 +16,10 @@ import (
 // shop is a running demo without shoppers, whose events the test sends itself.
 type shop struct {
 	*testing.T
-	manage, auction             string
-	managementKey, auctionKey   string
-	environ                     []string
-	clicks, purchases, requests int
+	manage, auction           string
+	managementKey, auctionKey string
+	environ                   []string
+	clicks, requests          int
 }
 
 // openShop starts a demo in a directory. It returns the function that stops it, too.

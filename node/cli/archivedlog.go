@@ -96,6 +96,6 @@ func (l *archivedLog) verify(ctx context.Context, m daemon.Manifest) error {
 		until = l.until
 	}
 	_, err = fmt.Fprintf(l.p.out, "archive of the log: %s of %s follow the backup, up to %s\n",
-		plural(r.Entries, "record"), plural(r.Segments, "segment"), until.Format(time.RFC3339Nano))
+		plural(r.Commands, "command"), plural(r.Segments, "segment"), until.Format(time.RFC3339Nano))
 	return err
 }

@@ -53,7 +53,7 @@ func (h History) keep(_ uint16, cmd []byte) bool {
 // Replayed is what a verified archive has behind a backup.
 type Replayed struct {
 	Segments int
-	Entries  int
+	Commands int
 	Through  time.Time // When the last segment was taken.
 }
 
@@ -61,16 +61,18 @@ type Replayed struct {
 // is missing. It returns an error when the archive does not follow the backup, has a gap, is damaged, comes from a newer
 // version, or ends before the time.
 func VerifyHistory(m Manifest, h History) (r Replayed, err error) {
-	tail := backup.NewTail(m, h.keep)
-	count := func(uint16, []byte) error {
-		r.Entries++
-		return nil
-	}
+	tail := backup.NewTail(m, func(group uint16, cmd []byte) bool {
+		kept := h.keep(group, cmd)
+		if kept {
+			r.Commands++
+		}
+		return kept
+	})
 	for segment, err := range h.Segments() {
 		if err != nil {
 			return r, err
 		}
-		s, err := tail.Read(segment, count, func(backup.Span) error { return nil })
+		s, err := tail.Read(segment, func(uint16, []byte) error { return nil }, func(backup.Span) error { return nil })
 		if err != nil {
 			return r, err
 		}

@@ -184,7 +184,8 @@ func (x *reachCount) add(user uint64, placement uint8, did reachEntry) {
 		e.bought = e.bought || did.bought
 		x.seen[reachKey{user, row}] = e
 	}
-	for len(x.seen) > x.entriesMax && x.halve() {
+	for halved := true; halved && len(x.seen) > x.entriesMax; {
+		halved = x.halve()
 	}
 }
 
