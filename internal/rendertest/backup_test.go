@@ -1,12 +1,15 @@
 package rendertest
 
 import (
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	apps "k8s.io/api/apps/v1"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,6 +60,30 @@ func TestBackupJob(t *testing.T) {
 	}
 }
 
+// The archive runs all the time beside the nodes, with the address, the key and the place of the backup.
+func TestArchiveRuns(t *testing.T) {
+	for set, every := range map[string]string{"three-nodes": "30s", "five-nodes": "1m"} {
+		all := objectsOf(t, set)
+		archive, backup := one[*apps.Deployment](t, all, "gavel-archive"), backupOf(t, all)
+		c, b := &archive.Spec.Template.Spec.Containers[0], &backup.Containers[0]
+		if !slices.Equal(c.Args[:5], []string{"archive", "--dir", b.Args[2], "--every", every}) || !slices.Equal(c.Args[5:], b.Args[5:]) {
+			t.Errorf("%s: the archive has the arguments %q, the backup %q", set, c.Args, b.Args)
+		}
+		if !reflect.DeepEqual(c.Env, b.Env) || !reflect.DeepEqual(c.VolumeMounts, b.VolumeMounts) || *archive.Spec.Replicas != 1 ||
+			archive.Spec.Strategy.Type != apps.RecreateDeploymentStrategyType {
+			t.Errorf("%s: %+v", set, archive.Spec)
+		}
+		if !maps.Equal(archive.Spec.Selector.MatchLabels, archive.Spec.Template.Labels) {
+			t.Errorf("%s: it selects %v", set, archive.Spec.Selector)
+		}
+		for name, s := range of[*core.Service](all) {
+			if s.Spec.Selector["app.kubernetes.io/name"] == archive.Spec.Template.Labels["app.kubernetes.io/name"] {
+				t.Errorf("%s: the service %s selects the archive", set, name)
+			}
+		}
+	}
+}
+
 // withoutClient returns a container without the variables of clients, which are no settings of a node.
 func withoutClient(c *core.Container) *core.Container {
 	settings := *c
@@ -79,8 +106,10 @@ func TestArguments(t *testing.T) {
 		t.Fatalf("the backup has the arguments %q", backup)
 	}
 	backup[dir] = t.TempDir()
+	archive := slices.Clone(one[*apps.Deployment](t, all, "gavel-archive").Spec.Template.Spec.Containers[0].Args)
+	archive[slices.Index(archive, "/backups")], archive[slices.Index(archive, "--every")+1] = backup[dir], "0s" // Once.
 	for _, args := range [][]string{
-		backup, one[*core.Pod](t, all, "gavel-test").Spec.Containers[0].Args, append(slices.Clone(nodeContainer(t, all).Args), "--help"),
+		backup, archive, one[*core.Pod](t, all, "gavel-test").Spec.Containers[0].Args, append(slices.Clone(nodeContainer(t, all).Args), "--help"),
 	} {
 		cmd := exec.CommandContext(t.Context(), binary, args...)
 		cmd.Dir = t.TempDir()

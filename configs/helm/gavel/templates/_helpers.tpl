@@ -178,3 +178,57 @@ podAntiAffinity:
           matchLabels: {{- include "gavel.selectorLabels" . | nindent 12 }}
 {{- end -}}
 {{- end -}}
+
+{{/* What the pods of the backup and of the archive have in common: root, name and args of the container. */}}
+{{- define "gavel.backupPod" -}}
+{{- $values := .root.Values -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with $values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+securityContext: {{- toYaml $values.podSecurityContext | nindent 2 }}
+containers:
+  - name: {{ .name }}
+    image: {{ include "gavel.image" .root | quote }}
+    imagePullPolicy: {{ $values.image.pullPolicy }}
+    args:
+      {{- range .args }}
+      - {{ . | quote }}
+      {{- end }}
+      {{- range $values.backup.encryptTo }}
+      - --encrypt-to
+      - {{ . | quote }}
+      {{- end }}
+    {{- with $values.secretEnv }}
+    envFrom:
+      {{- range . }}
+      - secretRef: {name: {{ . }}}
+      {{- end }}
+    {{- end }}
+    env:
+      # The settings blob.* of a bucket.
+      - {name: GAVEL_CONFIG, value: /etc/gavel/config/gavel.yaml}
+      - name: GAVEL_MANAGE
+        value: {{ include "gavel.backupURL" .root | quote }}
+      - name: GAVEL_MANAGE_KEY
+        valueFrom: {secretKeyRef: {name: {{ $values.backup.keySecret }}, key: {{ $values.backup.key }}}}
+    resources: {{- toYaml $values.backup.resources | nindent 6 }}
+    securityContext: {{- toYaml $values.securityContext | nindent 6 }}
+    volumeMounts:
+      - {name: config, mountPath: /etc/gavel/config, readOnly: true}
+      {{- if $values.backup.claim }}
+      - name: backups
+        mountPath: {{ $values.backup.dir | quote }}
+      {{- end }}
+volumes:
+  - name: config
+    configMap: {name: {{ include "gavel.fullname" .root }}}
+  {{- if $values.backup.claim }}
+  - name: backups
+    persistentVolumeClaim: {claimName: {{ $values.backup.claim }}}
+  {{- end }}
+{{- end -}}
