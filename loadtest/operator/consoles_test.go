@@ -23,6 +23,7 @@ func TestTheIntervalsAreThoseOfThePages(t *testing.T) {
 	left := map[string]string{
 		"Audiences.tsx": "sizes of segments", "OffsiteAudiences.tsx": "only while a job runs", "Webhooks.tsx": "only while deliveries are shown",
 		"CampaignHours.tsx": "instead of the reads of CampaignPerformance.tsx, and less often",
+		"RecentFill.tsx":    "where somebody changes slots or placements: a count of at most 10,000 recorded requests",
 	}
 	interval := regexp.MustCompile(`(?:every: |everyMillis = )([0-9_]+)`)
 	stated := map[string]map[time.Duration]bool{}
