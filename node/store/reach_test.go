@@ -169,3 +169,26 @@ func TestReachStops(t *testing.T) {
 		}
 	}
 }
+
+// Buyers who have seen no ad themselves, because a user who is linked to them has, count once each, also when their range
+// has to be shortened while they are read.
+func TestLinkedBuyersCountOnce(t *testing.T) {
+	w := newSpectators(t, "UTC", managetest.Start)
+	w.sees(seenAd{user: 1, kind: event.Click})
+	const buyers = shard.LinksMax
+	for i := range uint64(buyers) {
+		user := (i + 1) << 59 // Over nearly all of the range of hashes.
+		w.link(1, user)
+		w.Advance(time.Second)
+		w.buys(user, 0)
+	}
+	w.credit(6*time.Second, w.data()...)
+	w.credit(time.Minute, w.data()...)
+	want := store.ReachSum{Clicked: 1, Clicks: 1, Bought: buyers}
+	for _, most := range []int{1, 5, 16, 1 << 20} {
+		got, err := w.tenant.ReachWithin(t.Context(), store.ReachOf{Campaign: w.campaigns[0].ID}, w.day(0), most)
+		if err != nil || got.ReachSum != want || got.ByPlacement[0] != want {
+			t.Errorf("%d at a time: %+v, want %+v; %v", most, got.ReachSum, want, err)
+		}
+	}
+}
