@@ -13,8 +13,8 @@ const segmentForm = "gavel-20060102T150405.000Z"
 
 // The endings of the names of segments.
 const (
-	plainSegment     = ".log"
-	encryptedSegment = ".log.age"
+	plainSegment     = ".log.zst"
+	encryptedSegment = ".log.zst.age"
 )
 
 // PositionName is the name of the file that says where an archive ends.

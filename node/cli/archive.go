@@ -29,7 +29,7 @@ type archiveCommand struct {
 // Help says what the archive is for and how it goes together with backups.
 func (archiveCommand) Help() string {
 	return `Stores the part of the log that was added since the last call as a file beside the backups, such as
-gavel-20261127T050000.000Z.log. With a backup and the files that follow it, gavel restore --at creates the cluster as it was
+gavel-20261127T050000.000Z.log.zst. With a backup and the files that follow it, gavel restore --at creates the cluster as it was
 at any moment up to the end of the archive. What is archived every 30 seconds loses at most 30 seconds with the cluster.
 
 gavel-archive.json in the same place says where the archive ends. gavel backup --keep deletes the files that no backup
@@ -151,8 +151,12 @@ func (a *archiver) store(ctx context.Context, after backups.Position) (s daemon.
 		if err != nil {
 			return err
 		}
-		s, err = receive(func(w io.Writer) error { return a.client.ArchiveLog(ctx, w, request) }, daemon.VerifySegment, encrypted)
+		compressed, err := backups.Compressed(encrypted)
 		if err != nil {
+			return err
+		}
+		s, err = receive(func(w io.Writer) error { return a.client.ArchiveLog(ctx, w, request) }, daemon.VerifySegment, compressed)
+		if err = errors.Join(err, compressed.Close()); err != nil {
 			return err
 		}
 		return encrypted.Close()

@@ -203,7 +203,7 @@ func (s *shop) refusals(dir, plain string) {
 	refused(exitUsage, "choose an older backup", "--at", "2026-01-01T00:00:00Z")
 	refused(exitFailed, "--at latest replays all of it", "--at", time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	refused(exitFailed, "no segment", "--at", latest, "--log", dir)
-	files, err := filepath.Glob(filepath.Join(plain, "*.log"))
+	files, err := filepath.Glob(filepath.Join(plain, "*.log.zst"))
 	if err != nil || len(files) != 4 {
 		s.Fatalf("segments: %q, %v", files, err)
 	}
@@ -216,7 +216,7 @@ func (s *shop) refusals(dir, plain string) {
 	if err := os.WriteFile(files[2], changed, 0o600); err != nil {
 		s.Fatal(err)
 	}
-	refused(exitFailed, "checksum", "--at", latest)
+	refused(exitFailed, "is damaged or none", "--at", latest)
 	if err := os.Remove(files[2]); err != nil {
 		s.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestArchiveGoesOn(t *testing.T) {
 	if r := gavel(other.environ, "archive", "--dir", place, "--every", "10ms"); r.code != exitUsage || !strings.Contains(r.err, "at least 1s") {
 		t.Errorf("code %d: %s", r.code, r.err)
 	}
-	old := filepath.Join(place, "gavel-20260101T000000.000Z.log")
+	old := filepath.Join(place, "gavel-20260101T000000.000Z.log.zst")
 	if err := os.WriteFile(old, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -63,26 +63,34 @@ func (l *archivedLog) history(ctx context.Context) daemon.History {
 func (l *archivedLog) segments(ctx context.Context) iter.Seq2[io.Reader, error] {
 	return func(yield func(io.Reader, error) bool) {
 		for _, name := range l.names {
-			f, _, err := l.from.Open(ctx, name)
+			further, err := l.segment(ctx, name, yield)
 			if err != nil {
-				yield(nil, err)
-				return
+				yield(nil, fmt.Errorf("%s: %w", l.from.Path(name), err))
 			}
-			plain, err := backups.Decrypted(f, l.identities)
-			if err != nil {
-				err = fmt.Errorf("%s: %w", l.from.Path(name), err)
-			}
-			further := yield(plain, err)
-			if !further || err != nil {
-				_ = f.Close() // It is only read.
-				return
-			}
-			if err := f.Close(); err != nil {
-				yield(nil, err)
+			if err != nil || !further {
 				return
 			}
 		}
 	}
+}
+
+// segment yields the plain content of one segment, and returns whether there shall be further ones.
+func (l *archivedLog) segment(ctx context.Context, name string, yield func(io.Reader, error) bool) (further bool, err error) {
+	f, _, err := l.from.Open(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }() // It is only read.
+	decrypted, err := backups.Decrypted(f, l.identities)
+	if err != nil {
+		return false, err
+	}
+	plain, err := backups.Decompressed(decrypted)
+	if err != nil {
+		return false, err
+	}
+	further = yield(plain, nil)
+	return further, plain.Close()
 }
 
 // verify checks that the archive follows the backup without a gap up to the wanted time, and prints what will be replayed.
