@@ -27,7 +27,7 @@ const guideTimeout = 3 * time.Minute
 
 // TestGuides runs the guides as their readers do: the files that they show are written, their sh blocks run one after the other
 // in one shell, and what a json or text block shows is compared with the output of the sh block before it. A guide that
-// continues the first one runs in its shell. The addresses are replaced by free ones.
+// continues the first one runs in its shell. The addresses are replaced by free ones. With -v it prints the transcripts.
 func TestGuides(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "sed", "grep", "date", "find"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -123,10 +123,18 @@ func (r *guideRun) run(before, own []guideBlock) {
 	}
 	outputs := r.shell(r.replaced(script.String()))
 	for i, b := range own {
+		if runs[i] {
+			r.Logf("transcript:\n%s%s", prompted(b.text), outputs[i])
+		}
 		if i > 0 && runs[i-1] {
 			r.compare(b, own[i-1].text, outputs[i-1])
 		}
 	}
+}
+
+// prompted returns commands as a terminal shows them.
+func prompted(commands string) string {
+	return "$ " + strings.ReplaceAll(strings.TrimSuffix(commands, "\n"), "\n", "\n> ") + "\n"
 }
 
 // canRun reports whether the program that a block calls is there. If not, a test that is skipped says so.
