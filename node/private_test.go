@@ -40,9 +40,12 @@ func checkModes(t *testing.T, dir string) {
 			return err
 		}
 		want := fs.FileMode(0o600)
-		if e.IsDir() {
+		switch {
+		case e.IsDir():
 			want = 0o700
-		} else {
+		case e.Type()&fs.ModeSocket != 0:
+			want = 0o700 // A socket is made with it, for its user alone, and has 0600 a moment later.
+		default:
 			files++
 		}
 		if info.Mode().Perm()&^want != 0 {
