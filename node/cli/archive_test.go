@@ -265,6 +265,16 @@ func TestArchiveGoesOn(t *testing.T) {
 	if names := namesIn(t, place); len(names) != 5 { // Three segments, a position, a backup.
 		t.Errorf("left %q", names)
 	}
+	found, err := filepath.Glob(filepath.Join(place, "*.bak"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%q, %v", found, err)
+	}
+	other.mustRun(other.environ, "archive", "--dir", place)
+	// The segments of the former cluster are not an hour old, and belong to no backup of this one.
+	r = other.mustRun(nil, "restore", "--dry-run", "--data-dir", filepath.Join(dir, "new"), "--in", found[0], "--at", latest)
+	if !strings.Contains(r.out, "3 segments follow the backup") {
+		t.Errorf("restore: %s", r.out)
+	}
 	if err := os.WriteFile(filepath.Join(place, "gavel-archive.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -46,12 +46,30 @@ func (c *restoreCommand) archivedLog(ctx context.Context, p *process, cfg *confi
 			return nil, err
 		}
 	}
+	return l, l.choose(ctx, m)
+}
+
+// choose finds the segments of the backup's cluster that may follow it. The place of an archive outlives clusters: after a
+// restore it has segments of the former one, too, which no backup of the new one needs.
+func (l *archivedLog) choose(ctx context.Context, m *daemon.Manifest) error {
 	names, err := l.from.Names(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l.names = backups.SegmentsAfter(names, m.TakenAt)
-	return l, nil
+	for _, name := range backups.SegmentsAfter(names, m.TakenAt) {
+		var s daemon.Segment
+		err := l.segment(ctx, name, func(r io.Reader) (err error) {
+			s, err = daemon.ReadSegment(r)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if s.Cluster == m.Cluster {
+			l.names = append(l.names, name)
+		}
+	}
+	return nil
 }
 
 // history returns the archive as the daemon reads it.
@@ -63,34 +81,42 @@ func (l *archivedLog) history(ctx context.Context) daemon.History {
 func (l *archivedLog) segments(ctx context.Context) iter.Seq2[io.Reader, error] {
 	return func(yield func(io.Reader, error) bool) {
 		for _, name := range l.names {
-			further, err := l.segment(ctx, name, yield)
-			if err != nil {
-				yield(nil, fmt.Errorf("%s: %w", l.from.Path(name), err))
+			further := true
+			err := l.segment(ctx, name, func(r io.Reader) error {
+				further = yield(r, nil)
+				return nil
+			})
+			if !further {
+				return
 			}
-			if err != nil || !further {
+			if err != nil {
+				yield(nil, err)
 				return
 			}
 		}
 	}
 }
 
-// segment yields the plain content of one segment, and returns whether there shall be further ones.
-func (l *archivedLog) segment(ctx context.Context, name string, yield func(io.Reader, error) bool) (further bool, err error) {
+// segment calls read with the plain content of a segment.
+func (l *archivedLog) segment(ctx context.Context, name string, read func(io.Reader) error) error {
 	f, _, err := l.from.Open(ctx, name)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer func() { _ = f.Close() }() // It is only read.
 	decrypted, err := backups.Decrypted(f, l.identities)
 	if err != nil {
-		return false, err
+		return fmt.Errorf("%s: %w", l.from.Path(name), err)
 	}
 	plain, err := backups.Decompressed(decrypted)
 	if err != nil {
-		return false, err
+		return fmt.Errorf("%s: %w", l.from.Path(name), err)
 	}
-	further = yield(plain, nil)
-	return further, plain.Close()
+	defer func() { _ = plain.Close() }() // It ends the goroutines of the reader, and has no error.
+	if err := read(plain); err != nil {
+		return fmt.Errorf("%s: %w", l.from.Path(name), err)
+	}
+	return nil
 }
 
 // verify checks that the archive follows the backup without a gap up to the wanted time, and prints what will be replayed.

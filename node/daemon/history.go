@@ -31,6 +31,9 @@ func (o operations) ArchiveLog(ctx context.Context, w io.Writer, r operator.LogR
 	return err
 }
 
+// ReadSegment reads what a part of the log is, and none of its commands.
+func ReadSegment(r io.Reader) (Segment, error) { return backup.ReadSegment(r) }
+
 // VerifySegment reads a part of the log to its end and checks every checksum. It returns an error when it is damaged or
 // incomplete.
 func VerifySegment(r io.Reader) (Segment, error) { return backup.VerifySegment(r) }

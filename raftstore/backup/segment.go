@@ -61,6 +61,12 @@ func WriteSegment(ctx context.Context, w io.Writer, s Segment, groups []Entries)
 	return b.end()
 }
 
+// ReadSegment reads what a segment is, and none of its entries. It returns ErrBad or the error of r.
+func ReadSegment(r io.Reader) (Segment, error) {
+	_, s, err := openSegment(r)
+	return s, err
+}
+
 // openSegment reads head and manifest of a segment. The sections of its groups follow.
 func openSegment(r io.Reader) (b *Reader, s Segment, err error) {
 	b, err = open(r, segmentMagic, &s)
