@@ -9,33 +9,36 @@ import (
 	"time"
 )
 
-// timeForm is the form of the names of backups on a schedule without their ending, so that their order is that of their
-// times.
-const timeForm = "gavel-20060102T150405Z"
+// form is how files are named by their times, so that the order of the names is that of the times: a layout of package time
+// and an ending.
+type form struct{ layout, ending string }
 
-// The endings of the names of backups on a schedule.
-const (
-	plainEnding     = ".bak"
-	encryptedEnding = ".bak.age"
+// The forms of the names of backups on a schedule, and of segments of the log.
+var (
+	backupForm  = form{"gavel-20060102T150405Z", ".bak"}
+	segmentForm = form{"gavel-20060102T150405.000Z", ".log.zst"}
 )
 
-// Name returns the name of a backup that begins at a time.
-func Name(at time.Time, encrypted bool) string {
+const encryptedEnding = ".age" // Behind the ending.
+
+// name returns the name of a file of a time.
+func (f form) name(at time.Time, encrypted bool) string {
+	name := at.UTC().Format(f.layout) + f.ending
 	if encrypted {
-		return at.UTC().Format(timeForm) + encryptedEnding
+		name += encryptedEnding
 	}
-	return at.UTC().Format(timeForm) + plainEnding
+	return name
 }
 
-// backupTime returns the time in a name that Name made.
-func backupTime(name string) (at time.Time, ok bool) {
-	stem, found := strings.CutSuffix(name, encryptedEnding)
-	if !found {
-		stem, found = strings.CutSuffix(name, plainEnding)
-	}
-	at, err := time.Parse(timeForm, stem)
-	return at, found && err == nil && at.Format(timeForm) == stem
+// timeOf returns the time in a name of this form.
+func (f form) timeOf(name string) (at time.Time, ok bool) {
+	stem, found := strings.CutSuffix(strings.TrimSuffix(name, encryptedEnding), f.ending)
+	at, err := time.Parse(f.layout, stem)
+	return at, found && err == nil && at.Format(f.layout) == stem
 }
+
+// Name returns the name of a backup that begins at a time.
+func Name(at time.Time, encrypted bool) string { return backupForm.name(at, encrypted) }
 
 // Old returns the names that are deleted so that keep backups stay: verified, and the newest of the others. The one
 // that was just verified stays also when its time is not the newest, because the clock of this machine was set back.
@@ -44,7 +47,7 @@ func backupTime(name string) (at time.Time, ok bool) {
 func Old(names []string, verified string, keep int) []string {
 	var others []string
 	for _, name := range names {
-		if _, ok := backupTime(name); ok && name != verified {
+		if _, ok := backupForm.timeOf(name); ok && name != verified {
 			others = append(others, name)
 		}
 	}

@@ -4,17 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-)
-
-// segmentForm is the form of the names of segments without their ending, so that their order is that of their times.
-const segmentForm = "gavel-20060102T150405.000Z"
-
-// The endings of the names of segments.
-const (
-	plainSegment     = ".log.zst"
-	encryptedSegment = ".log.zst.age"
 )
 
 // PositionName is the name of the file that says where an archive ends.
@@ -23,9 +13,9 @@ const PositionName = "gavel-archive.json"
 // PositionBytesMax bounds that file. BOUND: a group takes some 40 bytes.
 const PositionBytesMax = 64 << 10
 
-// SegmentMargin is how much older than a backup a segment may seem, because of different clocks, and still have entries
+// segmentMargin is how much older than a backup a segment may seem, because of different clocks, and still have entries
 // that follow the backup.
-const SegmentMargin = time.Hour
+const segmentMargin = time.Hour
 
 // Position says where an archive of the log ends.
 type Position struct {
@@ -39,7 +29,7 @@ func ReadPosition(text []byte) (p Position, err error) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		return p, fmt.Errorf("%s does not say where the archive ends: %w", PositionName, err)
 	}
-	if _, ok := segmentTime(p.Newest); !ok || p.Cluster == "" || len(p.After) == 0 {
+	if _, ok := segmentForm.timeOf(p.Newest); !ok || p.Cluster == "" || len(p.After) == 0 {
 		return p, fmt.Errorf("%s does not say where the archive ends: it lacks a cluster, the newest segment, or groups", PositionName)
 	}
 	return p, nil
@@ -49,23 +39,10 @@ func ReadPosition(text []byte) (p Position, err error) {
 // machine was set back, so that the order of the names is that of the entries.
 func (p Position) NextSegment(at time.Time, encrypted bool) string {
 	at = at.UTC().Truncate(time.Millisecond)
-	if newest, ok := segmentTime(p.Newest); ok && !at.After(newest) {
+	if newest, ok := segmentForm.timeOf(p.Newest); ok && !at.After(newest) {
 		at = newest.Add(time.Millisecond)
 	}
-	if encrypted {
-		return at.Format(segmentForm) + encryptedSegment
-	}
-	return at.Format(segmentForm) + plainSegment
-}
-
-// segmentTime returns the time in the name of a segment.
-func segmentTime(name string) (at time.Time, ok bool) {
-	stem, found := strings.CutSuffix(name, encryptedSegment)
-	if !found {
-		stem, found = strings.CutSuffix(name, plainSegment)
-	}
-	at, err := time.Parse(segmentForm, stem)
-	return at, found && err == nil && at.Format(segmentForm) == stem
+	return segmentForm.name(at, encrypted)
 }
 
 // SegmentsAfter returns the names of the segments that may follow a backup of a time, in their order. REQUIRES: taken is
@@ -73,7 +50,7 @@ func segmentTime(name string) (at time.Time, ok bool) {
 func SegmentsAfter(names []string, taken time.Time) []string {
 	var after []string
 	for _, name := range names {
-		if at, ok := segmentTime(name); ok && !at.Before(taken.Add(-SegmentMargin)) {
+		if at, ok := segmentForm.timeOf(name); ok && !at.Before(taken.Add(-segmentMargin)) {
 			after = append(after, name)
 		}
 	}
@@ -86,13 +63,13 @@ func SegmentsAfter(names []string, taken time.Time) []string {
 func OldSegments(names []string) []string {
 	var oldest time.Time
 	for _, name := range names {
-		if at, ok := backupTime(name); ok && (oldest.IsZero() || at.Before(oldest)) {
+		if at, ok := backupForm.timeOf(name); ok && (oldest.IsZero() || at.Before(oldest)) {
 			oldest = at
 		}
 	}
 	var old []string
 	for _, name := range names {
-		if at, ok := segmentTime(name); ok && at.Before(oldest.Add(-SegmentMargin)) {
+		if at, ok := segmentForm.timeOf(name); ok && at.Before(oldest.Add(-segmentMargin)) {
 			old = append(old, name)
 		}
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,10 +15,10 @@ import (
 // shop is a running demo without shoppers, whose events the test sends itself.
 type shop struct {
 	*testing.T
-	manage, auction           string
-	managementKey, auctionKey string
-	environ                   []string
-	clicks, requests          int
+	manage, auction  string
+	keys             firstKeys
+	environ          []string
+	clicks, requests int
 }
 
 // openShop starts a demo in a directory. It returns the function that stops it, too.
@@ -30,20 +29,16 @@ func openShop(t *testing.T, dir string) (s *shop, stop func()) {
 	out := &output{}
 	s.manage, stop = runNodeTo(t, out, "demo", "--products=200", "--vendors=10", "--campaigns=20", "--shoppers=0", "--history-days=0", "--groups=2",
 		"--data-dir="+filepath.Join(dir, "first"), "--keys-file="+keys)
-	var key struct{ ManagementKey, AuctionKey string }
-	text, err := os.ReadFile(keys)
-	if err != nil || json.Unmarshal(text, &key) != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	found := regexp.MustCompile(`(http://[0-9.:]+)/v2/auctions`).FindStringSubmatch(out.String())
+	address := regexp.MustCompile(`(http://[0-9.:]+)/v2/auctions`)
+	found := address.FindStringSubmatch(out.String())
 	for deadline := time.Now().Add(time.Minute); found == nil && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		found = regexp.MustCompile(`(http://[0-9.:]+)/v2/auctions`).FindStringSubmatch(out.String())
+		found = address.FindStringSubmatch(out.String())
 	}
 	if found == nil {
 		t.Fatalf("the demo shows no auction:\n%s", out)
 	}
-	s.auction, s.managementKey, s.auctionKey = found[1], key.ManagementKey, key.AuctionKey
-	s.environ = []string{"GAVEL_MANAGE=" + s.manage, "GAVEL_MANAGE_KEY=" + s.managementKey}
+	s.auction, s.keys = found[1], keysIn(t, keys)
+	s.environ = []string{"GAVEL_MANAGE=" + s.manage, "GAVEL_MANAGE_KEY=" + s.keys.ManagementKey}
 	return s, stop
 }
 
@@ -69,7 +64,7 @@ func (s *shop) call(method, url, key, body string) string {
 
 var tokens = regexp.MustCompile(`"resolvedBidId":"([^"]+)"`)
 
-// sell runs some auctions, and clicks and buys what won.
+// sell runs some auctions, and clicks what won.
 func (s *shop) sell(auctions int) {
 	s.Helper()
 	for range auctions {
@@ -78,11 +73,11 @@ func (s *shop) sell(auctions int) {
 			products = append(products, fmt.Sprintf(`"p%d"`, 1+(s.requests*20+i)%200))
 		}
 		s.requests++
-		won := s.call(http.MethodPost, s.auction+"/v2/auctions", s.auctionKey,
+		won := s.call(http.MethodPost, s.auction+"/v2/auctions", s.keys.AuctionKey,
 			`{"auctions":[{"type":"listings","slots":3,"products":{"ids":[`+strings.Join(products, ",")+`]}}]}`)
 		for _, token := range tokens.FindAllStringSubmatch(won, -1) {
 			s.clicks++
-			s.call(http.MethodPost, s.auction+"/v2/events", s.auctionKey, fmt.Sprintf(
+			s.call(http.MethodPost, s.auction+"/v2/events", s.keys.AuctionKey, fmt.Sprintf(
 				`{"clicks":[{"id":"click-%d","occurredAt":%q,"opaqueUserId":"shopper-%d","resolvedBidId":%q}]}`,
 				s.clicks, time.Now().UTC().Format(time.RFC3339), s.clicks, token[1]))
 		}
@@ -91,12 +86,12 @@ func (s *shop) sell(auctions int) {
 
 var freshness = regexp.MustCompile(`"completeThrough":"[^"]*"`)
 
-// report returns the marketplace's report of the days around now, without its freshness.
-func report(s *shop, manage string) string {
+// report returns the marketplace's report of the days around now, without its freshness, as the node at an address gives it.
+func (s *shop) report(manage string) string {
 	s.Helper()
 	now := time.Now().UTC()
 	days := "start_date=" + now.AddDate(0, 0, -1).Format(time.DateOnly) + "&end_date=" + now.AddDate(0, 0, 1).Format(time.DateOnly)
-	return freshness.ReplaceAllString(s.call(http.MethodGet, manage+"/public/v1/reporting-service/marketplace/hourly?"+days, s.managementKey, ""), "")
+	return freshness.ReplaceAllString(s.call(http.MethodGet, manage+"/public/v1/reporting-service/marketplace/hourly?"+days, s.keys.ManagementKey, ""), "")
 }
 
 // moment returns a moment, and the report of that moment: nothing is sent meanwhile, and the report before it is the one
@@ -104,11 +99,11 @@ func report(s *shop, manage string) string {
 func (s *shop) moment() (at time.Time, shown string) {
 	s.Helper()
 	for range 100 {
-		before := report(s, s.manage)
+		before := s.report(s.manage)
 		time.Sleep(50 * time.Millisecond)
 		at = time.Now()
 		time.Sleep(50 * time.Millisecond)
-		if shown = report(s, s.manage); shown == before && strings.Contains(shown, fmt.Sprintf(`"clicks":{"total":%d,`, s.clicks)) {
+		if shown = s.report(s.manage); shown == before && strings.Contains(shown, fmt.Sprintf(`"clicks":{"total":%d,`, s.clicks)) {
 			return at, shown
 		}
 	}
@@ -179,7 +174,7 @@ func TestRestoreToAMoment(t *testing.T) {
 			t.Errorf("%q: %s", args, r.out)
 		}
 		manage, stopRestored := runNode(t, "serve", "--data-dir="+into)
-		if got := report(s, manage); got != c.want {
+		if got := s.report(manage); got != c.want {
 			t.Errorf("%q: the report is\n%s, it was\n%s", args, got, c.want)
 		}
 		stopRestored()

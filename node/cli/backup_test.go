@@ -70,6 +70,18 @@ func runNodeTo(t *testing.T, out *output, args ...string) (manage string, stop f
 	return "", nil
 }
 
+// firstKeys are the keys in the file of --keys-file.
+type firstKeys struct{ AuctionKey, ManagementKey string }
+
+func keysIn(t *testing.T, file string) (keys firstKeys) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil || json.Unmarshal(text, &keys) != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return keys
+}
+
 func checkedDirectory(t *testing.T, dir string) (r fsck.Report) {
 	t.Helper()
 	ran := gavel(nil, "check", "--json", "--data-dir", dir)
@@ -96,12 +108,7 @@ func TestBackupOfARunningMarket(t *testing.T) {
 	keys, first := filepath.Join(dir, "keys.json"), filepath.Join(dir, "first")
 	manage, stop := runNode(t, "demo", "--products=200", "--vendors=10", "--campaigns=20", "--shoppers=20", "--history-days=0", "--groups=2",
 		"--data-dir="+first, "--keys-file="+keys)
-	var key struct{ ManagementKey string }
-	text, err := os.ReadFile(keys)
-	if err != nil || json.Unmarshal(text, &key) != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	environ := []string{"GAVEL_MANAGE=" + manage, "GAVEL_MANAGE_KEY=" + key.ManagementKey}
+	environ := []string{"GAVEL_MANAGE=" + manage, "GAVEL_MANAGE_KEY=" + keysIn(t, keys).ManagementKey}
 
 	file := filepath.Join(dir, "backup")
 	var second string

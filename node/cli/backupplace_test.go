@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -23,12 +22,7 @@ func runMarket(t *testing.T) (environ []string, stop func()) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "keys.json")
 	manage, stop := runNode(t, "serve", "--data-dir="+filepath.Join(dir, "data"), "--keys-file="+file)
-	var keys struct{ ManagementKey string }
-	text, err := os.ReadFile(file)
-	if err != nil || json.Unmarshal(text, &keys) != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	return []string{"GAVEL_MANAGE=" + manage, "GAVEL_MANAGE_KEY=" + keys.ManagementKey}, stop
+	return []string{"GAVEL_MANAGE=" + manage, "GAVEL_MANAGE_KEY=" + keysIn(t, file).ManagementKey}, stop
 }
 
 // identity makes a key of age and returns the public key and a file with the secret one.
