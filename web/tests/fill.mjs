@@ -9,22 +9,15 @@ import { views } from "./views.mjs";
 const asShown = ({ filled, auctions }) =>
   `${Number(((filled / auctions) * 100).toFixed(1))}%\nof ${auctions.toLocaleString("en-US")} auction${auctions === 1 ? "" : "s"}`;
 
-// askFor sends an auction for a placement, named by its external id or by its id.
-async function askFor(demo, placementId) {
-  const answer = await fetch(`${demo.auctions}/v2/auctions/sponsored-brand`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${demo.keys().auctionKey}` },
-    body: JSON.stringify({ auctions: [{ winners: 1, placementId, triggers: { searchQuery: "shoes" } }] }),
-  });
-  assert.ok(answer.ok, await answer.text());
-}
-
 // look compares what the pages show with what they have read.
 async function look(browser, demo) {
   const { placements } = await demo.api("GET", "/placement-service/placements?limit=1");
   const { slots } = await demo.api("GET", "/media-service/slots?limit=25");
   const [{ externalPlacementId, placementId }] = placements;
-  for (const name of [externalPlacementId, placementId, externalPlacementId]) await askFor(demo, name);
+  for (const name of [externalPlacementId, placementId, externalPlacementId]) // By its external id, or by its id.
+    await demo.send("/v2/auctions/sponsored-brand", {
+      auctions: [{ winners: 1, placementId: name, triggers: { searchQuery: "shoes" } }],
+    });
   let fill;
   await until(() => `the shoppers' auctions are recorded: ${JSON.stringify(fill)}`, async () => {
     fill = await demo.api("GET", "/auctions/fill");

@@ -3,38 +3,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
-import { until } from "./node.mjs";
+import { openCampaign, until } from "./node.mjs";
 import { views } from "./views.mjs";
 
 const product = "measured-product";
 const users = Array.from({ length: 160 }, (_, i) => `measured-user-${i}`);
 const buyersEach = { shown: 60, heldOut: 40 }; // Of a group; an interval needs 30.
 
-// openCampaign returns a campaign on a product of its own, which nobody else bids on.
-async function openCampaign(demo, vendor) {
-  await demo.api("PUT", "/catalog-search-service/catalogs/products", {
-    products: [{ id: product, name: "Measured product", vendors: [vendor], categories: [], price: 10 }],
-  });
-  return demo.api("POST", `/campaign-service/campaigns?vendor_id=${vendor}`, {
-    name: "Measured campaign",
-    campaignType: "manual",
-    budget: { amount: 100_000, type: "daily" },
-    bids: [{ target: { type: "product", id: product }, amount: 50 }],
-  });
-}
-
 // traffic lets every user ask for the product, and some of both groups buy it.
 async function traffic(demo) {
-  const send = async (path, body) => {
-    const headers = { Authorization: `Bearer ${demo.keys().auctionKey}` };
-    const answer = await fetch(`${demo.auctions}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-    assert.ok(answer.ok, `${path}: ${answer.status}`);
-    return answer.json();
-  };
   const groups = { shown: [], heldOut: [] };
   for (const user of users) {
     const auction = { type: "listings", slots: 1, products: { ids: [product] }, opaqueUserId: user };
-    const { results } = await send("/v2/auctions", { auctions: [auction] });
+    const { results } = await demo.send("/v2/auctions", { auctions: [auction] });
     groups[results[0].winners.length > 0 ? "shown" : "heldOut"].push(user);
   }
   const buyers = Object.entries(buyersEach).flatMap(([group, count]) => groups[group].slice(0, count));
@@ -44,7 +25,7 @@ async function traffic(demo) {
     occurredAt: new Date().toISOString(),
     items: [{ productId: product, quantity: 1, unitPrice: 12.5 }],
   }));
-  for (let at = 0; at < purchases.length; at += 20) await send("/v2/events", { purchases: purchases.slice(at, at + 20) });
+  for (let at = 0; at < purchases.length; at += 20) await demo.send("/v2/events", { purchases: purchases.slice(at, at + 20) });
   return groups;
 }
 
@@ -53,7 +34,7 @@ const percent = (n) => `${n > 0 ? "+" : ""}${n.toLocaleString("en-US")}%`;
 export function incrementalityTests(given) {
   test("a holdout is set in the dialog, and the campaign shows its incrementality", async () => {
     const { browser, demo, shop } = given;
-    const { campaignId } = await openCampaign(demo, shop.vendor);
+    const { campaignId } = await openCampaign(demo, shop.vendor, product, "Measured");
     const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
     const { page } = window;
     await signIn(window);

@@ -132,25 +132,36 @@ export async function startNode(command, { withAdmin = true, flags = [] } = {}) 
       headers: { Authorization: `Bearer ${key}`, ...(requestId ? { "X-Request-Id": requestId } : {}) },
       body: JSON.stringify({ auctions: [{ type: "listings", slots: 1, products: { ids: products } }] }),
     });
+  // send sends a body to the auction listener with the demo's key, as a storefront does.
+  node.send = async (path, body) => {
+    const headers = { Authorization: `Bearer ${node.keys().auctionKey}` };
+    const answer = await fetch(`${node.auctions}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  };
   await node.start();
   return node;
 }
 
-// openShop adds a vendor with one product and a campaign for it, which nobody else bids on and no shopper knows, and waits
-// until it wins. What it wins does not depend on what the demo's shoppers have clicked, and so on how pacing slows others.
-export async function openShop(node) {
-  const [vendor, product] = ["own-vendor", "own-product"];
-  await node.api("PUT", "/catalog-search-service/catalogs/vendors", { vendors: [{ id: vendor, name: "Own vendor" }] });
+// openCampaign adds a product of a vendor and a campaign for it, which nobody else bids on and no shopper knows.
+export async function openCampaign(node, vendor, product, name) {
   await node.api("PUT", "/catalog-search-service/catalogs/products", {
-    products: [{ id: product, name: "Own product", vendors: [vendor], categories: [], price: 10 }],
+    products: [{ id: product, name: `${name} product`, vendors: [vendor], categories: [], price: 10 }],
   });
-  await node.api("POST", `/billing-service/vendors/${vendor}/balance`, { balance: 1_000 });
-  const { campaignId } = await node.api("POST", `/campaign-service/campaigns?vendor_id=${vendor}`, {
-    name: "Own campaign",
+  return node.api("POST", `/campaign-service/campaigns?vendor_id=${vendor}`, {
+    name: `${name} campaign`,
     campaignType: "manual",
     budget: { amount: 100_000, type: "daily" },
     bids: [{ target: { type: "product", id: product }, amount: 50 }],
   });
+}
+
+// openShop adds a vendor with a campaign of its own, and waits until it wins. What it wins does not depend on what the demo's shoppers have clicked, and so on how pacing slows others.
+export async function openShop(node) {
+  const [vendor, product] = ["own-vendor", "own-product"];
+  await node.api("PUT", "/catalog-search-service/catalogs/vendors", { vendors: [{ id: vendor, name: "Own vendor" }] });
+  await node.api("POST", `/billing-service/vendors/${vendor}/balance`, { balance: 1_000 });
+  const { campaignId } = await openCampaign(node, vendor, product, "Own");
   await until(() => "the own campaign wins", async () => {
     const { results } = await (await node.auction(node.keys().auctionKey, [product])).json();
     return results[0].winners.length === 1;

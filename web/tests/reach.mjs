@@ -2,48 +2,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
-import { until } from "./node.mjs";
+import { openCampaign, until } from "./node.mjs";
 import { views } from "./views.mjs";
 
 const product = "reaching-product";
 const did = { users: 9, clicked: 4, bought: 2 }; // Every user sees the ad twice; the first ones click, and the first of these buy.
 
-// openCampaign returns a campaign on a product of its own, which nobody else bids on, once it wins.
-async function openCampaign(demo, vendor, ask) {
-  await demo.api("PUT", "/catalog-search-service/catalogs/products", {
-    products: [{ id: product, name: "Reaching product", vendors: [vendor], categories: [], price: 10 }],
-  });
-  const campaign = await demo.api("POST", `/campaign-service/campaigns?vendor_id=${vendor}`, {
-    name: "Reaching campaign",
-    campaignType: "manual",
-    budget: { amount: 100_000, type: "daily" },
-    bids: [{ target: { type: "product", id: product }, amount: 50 }],
-  });
-  await until("the campaign wins", async () => (await ask("nobody")) !== undefined);
-  return campaign.campaignId;
-}
-
 export function reachTests(given) {
   test("a campaign's page counts the different users it reached", async () => {
     const { browser, demo, shop } = given;
-    const send = async (path, body) => {
-      const headers = { Authorization: `Bearer ${demo.keys().auctionKey}` };
-      const answer = await fetch(`${demo.auctions}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-      assert.ok(answer.ok, `${path}: ${answer.status}`);
-      return answer.json();
-    };
     const ask = async (opaqueUserId) => {
       const auction = { type: "listings", slots: 1, products: { ids: [product] }, opaqueUserId };
-      return (await send("/v2/auctions", { auctions: [auction] })).results[0].winners[0]?.resolvedBidId;
+      return (await demo.send("/v2/auctions", { auctions: [auction] })).results[0].winners[0]?.resolvedBidId;
     };
-    const campaignId = await openCampaign(demo, shop.vendor, ask);
+    const { campaignId } = await openCampaign(demo, shop.vendor, product, "Reaching");
+    await until(() => "the campaign wins", async () => (await ask("nobody")) !== undefined);
     const occurredAt = new Date().toISOString();
     for (let i = 0; i < did.users; i++) {
       const opaqueUserId = `reached-user-${i}`;
       const resolvedBidId = await ask(opaqueUserId);
       const event = (id) => ({ id: `${id} of ${opaqueUserId}`, occurredAt, opaqueUserId, resolvedBidId });
       const again = { ...event("second impression"), resolvedBidId: await ask(opaqueUserId) };
-      await send("/v2/events", {
+      await demo.send("/v2/events", {
         impressions: [event("impression"), again],
         clicks: i < did.clicked ? [event("click")] : [],
         purchases:
