@@ -20,7 +20,8 @@ type History struct {
 	Keep func(group uint16, cmd []byte) bool
 }
 
-// replayWindow is how many entries are given to Raft before the first is waited for. BOUND: of the entries in memory.
+// replayWindow is how many entries are given to Raft before the first is waited for. BOUND: 8 MiB, as packed entries have at
+// most proposal.EntryBytesMax; larger ones have a single large command and are few.
 const replayWindow = 128
 
 // replay applies the history to a store that has the state of a backup. Entries go through Raft like any command, so that

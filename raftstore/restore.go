@@ -31,8 +31,7 @@ const keyTerm = "CurrentTerm"
 // store (ErrNotEmpty) or when a RecoverQuorum in it did not end (ErrUnfinished). It returns ErrForeign when the backup
 // has other groups than Config, backup.ErrBad when the backup is damaged or the restored state has another digest, or
 // the error of the disk; with a history also backup.ErrGap, backup.ErrOther or the error of its segments; after these the
-// directory is empty again. After a crash Open refuses it (ErrUnfinished), and
-// RestoreBackup may be run again.
+// directory is empty again. After a crash Open refuses it (ErrUnfinished), and RestoreBackup may be run again.
 func RestoreBackup(c Config, r io.Reader, history *History) (m backup.Manifest, err error) {
 	s, err := newStore(c)
 	if err != nil {
