@@ -10,14 +10,16 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/backup"
 )
 
-// History is what followed a backup.
+// History is what follows a backup.
 type History struct {
 	// Segments are the archived segments of the log, in the order of their times. It is ranged over once, until Keep has
-	// cut every group.
+	// cut every group. Nil: there are none.
 	Segments iter.Seq2[io.Reader, error]
 	// Keep reports whether a command belongs to the state that is wanted. The first one of a group for which it returns
 	// false ends the group.
 	Keep func(group uint16, cmd []byte) bool
+	// Change makes a last change of the restored state, through the log. Every group is ready. Nil: there is none.
+	Change func(*Store) error
 }
 
 // replayWindow is how many entries are given to Raft before the first is waited for. BOUND: 8 MiB, as packed entries have at
@@ -27,6 +29,9 @@ const replayWindow = 128
 // replay applies the history to a store that has the state of a backup. Entries go through Raft like any command, so that
 // log and state agree, and the digest is compared wherever a segment has one.
 func (s *Store) replay(m backup.Manifest, h History) error {
+	if h.Segments == nil {
+		return nil
+	}
 	r := replayer{store: s}
 	tail := backup.NewTail(m, h.Keep)
 	for segment, err := range h.Segments {

@@ -25,12 +25,13 @@ const keyTerm = "CurrentTerm"
 // is what the node will be opened with afterwards; other nodes then join it as they join any cluster. The state
 // machines load the state, and its digests must be those of the manifest. Files that raftstore did not write stay
 // untouched. What was written after the backup is lost, and so is the memory of which repeated commands were known,
-// unless history has it: then its entries are replayed, and the digests of its segments compared as well.
+// unless history has it: then its entries are replayed, and the digests of its segments compared as well. What history
+// changes comes last.
 //
 // It changes nothing when Config has faults, when another process has locked the directory, when the directory holds a
 // store (ErrNotEmpty) or when a RecoverQuorum in it did not end (ErrUnfinished). It returns ErrForeign when the backup
 // has other groups than Config, backup.ErrBad when the backup is damaged or the restored state has another digest, or
-// the error of the disk; with a history also backup.ErrGap, backup.ErrOther or the error of its segments; after these the
+// the error of the disk; with a history also backup.ErrGap, backup.ErrOther, or the error of its segments or its change; after these the
 // directory is empty again. After a crash Open refuses it (ErrUnfinished), and RestoreBackup may be run again.
 func RestoreBackup(c Config, r io.Reader, history *History) (m backup.Manifest, err error) {
 	s, err := newStore(c)
@@ -194,6 +195,9 @@ func finishRestored(c Config, m backup.Manifest, history *History) error {
 	}
 	if err == nil && history != nil {
 		err = s.replay(m, *history)
+	}
+	if err == nil && history != nil && history.Change != nil {
+		err = history.Change(s)
 	}
 	return errors.Join(err, s.Close())
 }

@@ -71,31 +71,31 @@ func (m *Machine) manage(c *command.Command) command.Result {
 	case command.OpPutRecords:
 		return applyDecoded(c, command.ReadPutRecords, m.putCarriedRecords)
 	case command.OpPutCategories:
-		return applyIfCarried(m.meta, c, command.ReadPutCategories, m.putCategories)
+		return applyIfOpen(m, m.meta, c, command.ReadPutCategories, m.putCategories)
 	case command.OpPutProducts:
-		return applyIfCarried(m.meta, c, command.ReadPutProducts, m.putProducts)
+		return applyIfOpen(m, m.meta, c, command.ReadPutProducts, m.putProducts)
 	case command.OpDeleteCatalog:
-		return applyIfCarried(m.meta, c, command.ReadDeleteCatalog, m.deleteCatalog)
+		return applyIfOpen(m, m.meta, c, command.ReadDeleteCatalog, m.deleteCatalog)
 	case command.OpAdjustWallet:
-		return applyIfCarried(m.data(), c, command.ReadAdjustWallet, m.adjustWallet)
+		return applyIfOpen(m, m.data(), c, command.ReadAdjustWallet, m.adjustWallet)
 	case command.OpCreateCampaign:
-		return applyIfCarried(m.data(), c, command.ReadCreateCampaign, m.createCampaign)
+		return applyIfOpen(m, m.data(), c, command.ReadCreateCampaign, m.createCampaign)
 	case command.OpPatchCampaign:
-		return applyIfCarried(m.data(), c, command.ReadPatchCampaign, m.patchCampaign)
+		return applyIfOpen(m, m.data(), c, command.ReadPatchCampaign, m.patchCampaign)
 	case command.OpPutBids:
-		return applyIfCarried(m.data(), c, command.ReadPutBids, m.putBids)
+		return applyIfOpen(m, m.data(), c, command.ReadPutBids, m.putBids)
 	case command.OpPatchBid:
-		return applyIfCarried(m.data(), c, command.ReadPatchBid, m.patchBid)
+		return applyIfOpen(m, m.data(), c, command.ReadPatchBid, m.patchBid)
 	case command.OpPatchProducts:
-		return applyIfCarried(m.meta, c, command.ReadPatchProducts, m.patchProducts)
+		return applyIfOpen(m, m.meta, c, command.ReadPatchProducts, m.patchProducts)
 	case command.OpMarkVendors:
 		return applyIfCarried(m.data(), c, command.ReadMarkVendors, m.markVendors)
 	case command.OpStageSegment:
-		return applyIfCarried(m.meta, c, command.ReadStageSegment, m.stageSegment)
+		return applyIfOpen(m, m.meta, c, command.ReadStageSegment, m.stageSegment)
 	case command.OpOpenAccount:
-		return applyIfCarried(m.data(), c, command.ReadOpenAccount, m.openAccount)
+		return applyIfOpen(m, m.data(), c, command.ReadOpenAccount, m.openAccount)
 	case command.OpTransfer:
-		return applyIfCarried(m.data(), c, command.ReadTransfer, m.transfer)
+		return applyIfOpen(m, m.data(), c, command.ReadTransfer, m.transfer)
 	case command.OpForgetEmptied:
 		return applyIfCarried(m.data(), c, command.ReadForgetEmptied, m.forgetEmptied)
 	case command.OpForgetNotices:
@@ -117,17 +117,17 @@ func (m *Machine) manage(c *command.Command) command.Result {
 	case command.OpCloseReturns:
 		return applyIfCarried(m.data(), c, command.ReadCloseReturns, m.closeReturns)
 	case command.OpReverse:
-		return applyIfCarried(m.data(), c, command.ReadReverse, m.reverse)
+		return applyIfOpen(m, m.data(), c, command.ReadReverse, m.reverse)
 	case command.OpLinkUsers:
-		return applyIfCarried(m.data(), c, command.ReadLinkUsers, m.linkUsers)
+		return applyIfOpen(m, m.data(), c, command.ReadLinkUsers, m.linkUsers)
 	case command.OpForgetUser:
-		return applyDecoded(c, command.ReadForgetUser, m.forgetUser)
+		return applyIfOpen(m, true, c, command.ReadForgetUser, m.forgetUser)
 	case command.OpWatchUsers:
 		return applyIfCarried(m.data(), c, command.ReadWatchUsers, m.watchUsers)
 	case command.OpForgetMarks:
 		return applyIfCarried(m.data(), c, command.ReadForgetMarks, m.forgetMarks)
 	case command.OpDefineSegment:
-		return applyIfCarried(m.meta, c, command.ReadDefineSegment, m.defineSegment)
+		return applyIfOpen(m, m.meta, c, command.ReadDefineSegment, m.defineSegment)
 	case command.OpDecideMembers:
 		return applyIfCarried(m.meta, c, command.ReadDecideMembers, m.decideMembers)
 	case command.OpEnrolUsers:

@@ -40,6 +40,9 @@ func (m *Machine) putCarriedRecords(p *command.PutRecords) command.Result {
 	if !m.carriesRecords(p.Records) {
 		return refused(command.Invalid, 0)
 	}
+	if i, found := m.closedRecord(p.Records); found {
+		return refused(command.MarketplaceClosed, i)
+	}
 	return m.putRecords(p)
 }
 

@@ -83,7 +83,13 @@ func (m *Machine) closeCredit(key []byte) {
 //
 // INVARIANT: an item of a purchase is credited at most once. Its record is kept as long as a command about it can have
 // an effect: both follow from the day on which the purchase was opened.
+// While the marketplace of one of them is closed, nothing is credited: the purchases stay open, and the other cell credits them.
 func (m *Machine) applyCredits(x *command.ApplyCredits) command.Result {
+	for i := range x.Credits {
+		if m.closed(x.Credits[i].Marketplace) {
+			return refused(command.MarketplaceClosed, i)
+		}
+	}
 	for i := range x.Credits {
 		c := &x.Credits[i]
 		if uint64(c.Campaign) > uint64(len(m.campaigns)) || c.Campaign == 0 || dayOf(c.Purchase.OpenedMillis) < m.firstDay(daysKept) {
@@ -219,11 +225,16 @@ type OpenPurchase struct {
 }
 
 // OpenCredits lists purchases that are to be credited, oldest first: at most limit, and no more once they have as many
-// items as itemsMax.
+// items as itemsMax. Those of closed marketplaces are left out.
 func (b Queries) OpenCredits(limit, itemsMax int) (all []OpenPurchase) {
+	skips := b.skipsClosed()
 	b.R.Scan([]byte{tableOpenCredit}, []byte{tableOpenCredit + 1}, func(key, value []byte) bool {
-		all = append(all, OpenPurchase{purchaseNameOf(key), must(readOpenCredit(value))})
-		itemsMax -= len(all[len(all)-1].Items)
+		open := OpenPurchase{purchaseNameOf(key), must(readOpenCredit(value))}
+		if skips(open.Marketplace) {
+			return true
+		}
+		all = append(all, open)
+		itemsMax -= len(open.Items)
 		return len(all) < limit && itemsMax > 0
 	})
 	return all

@@ -16,6 +16,9 @@ func (m *Machine) applyEvents(c *command.Command) []byte {
 	if err := command.ReadEvents(c, &m.events); err != nil || !m.data() || !m.itemsFit(&m.events) {
 		return answer(refused(command.Invalid, 0))
 	}
+	if m.closed(m.events.Marketplace) {
+		return answer(refused(command.MarketplaceClosed, 0))
+	}
 	m.results = m.results[:0]
 	rules := m.tenant(m.events.Marketplace).clickRules
 	for i := range m.events.Records {

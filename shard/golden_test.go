@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
@@ -249,6 +250,14 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 	if level >= command.LevelHoldouts {
 		for range goldenCommands / 4 {
 			add(g.HoldoutStep().Command)
+		}
+	}
+	if level >= command.LevelClosing {
+		for closings := range uint32(3) {
+			add(command.AppendPutMarketplace(nil, g.Model.Now, &model.Marketplace{Ordinal: 1, Name: "m", CurrencyCode: "USD", Closings: closings}))
+			for range goldenCommands / 12 {
+				add(g.MoneyStep().Command)
+			}
 		}
 	}
 	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { // Few.

@@ -162,10 +162,7 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 	case tableMarketplace:
 		var x model.Marketplace
 		d.Marketplace(&x)
-		t := m.tenant(x.Ordinal)
-		t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
-		t.setTouchDays(&x)
-		t.setClickRules(&x)
+		m.tenant(x.Ordinal).set(&x)
 		if m.meta {
 			m.feed.PutMarketplace(&x)
 		}

@@ -26,16 +26,23 @@ func (m *Machine) bootstrap(b *command.Bootstrap) command.Result {
 }
 
 // replaceMarketplace replaces the settings of a marketplace. With p.Expect it refuses as Conflict when the settings are
-// no longer those that the proposer has read.
+// no longer those that the proposer has read. Settings of before a closing are always refused so, and changes of a closed
+// marketplace as MarketplaceClosed.
 func (m *Machine) replaceMarketplace(p *command.PutMarketplace) command.Result {
-	if p.Expect != 0 {
-		stored, found := m.get(keyMarketplace(nil, p.Marketplace.Ordinal))
-		if !found {
+	stored, found := m.get(keyMarketplace(nil, p.Marketplace.Ordinal))
+	if !found {
+		if p.Expect != 0 {
 			return refused(command.NotFound, 0)
 		}
-		if now := mustMarketplace(stored); command.VersionOfMarketplace(&now) != p.Expect {
-			return refused(command.Conflict, 0)
-		}
+		return m.putMarketplace(&p.Marketplace)
+	}
+	now := mustMarketplace(stored)
+	version := command.VersionOfMarketplace(&now)
+	switch {
+	case p.Expect != 0 && p.Expect != version, p.Marketplace.Closings < now.Closings:
+		return refused(command.Conflict, 0)
+	case now.Closed() && p.Marketplace.Closings == now.Closings && command.VersionOfMarketplace(&p.Marketplace) != version:
+		return refused(command.MarketplaceClosed, 0)
 	}
 	return m.putMarketplace(&p.Marketplace)
 }
@@ -50,9 +57,7 @@ func (m *Machine) putMarketplace(x *model.Marketplace) command.Result {
 	m.put(key, command.AppendMarketplace(nil, x))
 	t := m.tenant(x.Ordinal)
 	modeChanged := t.postPaid != x.PostPaid
-	t.postPaid, t.carriesOver = x.PostPaid, x.CarriesOver
-	t.setTouchDays(x)
-	t.setClickRules(x)
+	t.set(x)
 	if modeChanged {
 		m.journalBillingMode(x.Ordinal)
 		for _, c := range m.campaigns {
@@ -66,6 +71,13 @@ func (m *Machine) putMarketplace(x *model.Marketplace) command.Result {
 		m.changed = true
 	}
 	return command.Result{}
+}
+
+// set takes over the settings that the machine needs for nearly every command.
+func (t *tenant) set(x *model.Marketplace) {
+	t.postPaid, t.carriesOver, t.closed = x.PostPaid, x.CarriesOver, x.Closed()
+	t.setTouchDays(x)
+	t.setClickRules(x)
 }
 
 // putRecords writes and deletes records, all or nothing.

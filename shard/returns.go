@@ -180,6 +180,9 @@ func (m *Machine) recordDecision(d *command.CreditDecision, o *command.OpenCredi
 // INVARIANT: StoredCredit.Returned pieces of a credit are not counted. It only grows, up to the sum that the purchase's
 // group has counted, so a repeated or late command changes nothing.
 func (m *Machine) applyReturns(x *command.ApplyReturns) command.Result {
+	if i, found := m.closedReturn(x.Returns); found {
+		return refused(command.MarketplaceClosed, i)
+	}
 	for i := range x.Returns {
 		r := &x.Returns[i]
 		if dayOf(r.Purchase.OpenedMillis) < m.firstDay(daysKept) {
@@ -202,6 +205,20 @@ func (m *Machine) applyReturns(x *command.ApplyReturns) command.Result {
 		m.takeBackSale(m.campaigns[s.Campaign-1], &s.Credit, &back)
 	}
 	return command.Result{}
+}
+
+// closedReturn returns the first of some returns whose marketplace is closed.
+func (m *Machine) closedReturn(all []command.ItemReturn) (index int, found bool) {
+	for i := range all {
+		stored, credited := m.get(keyCredit(nil, &all[i].Purchase, all[i].Item))
+		if !credited {
+			continue
+		}
+		if s := must(readCredit(stored)); m.closed(s.Marketplace) {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // keepsFull is the Return.KeepFull of the group's feature level.
@@ -273,12 +290,17 @@ type OpenReturn struct {
 	Items      map[ids.Group][]command.ItemReturn // What came back, by the group of the credits.
 }
 
-// OpenReturns lists returns that are to be carried out, oldest purchase first: at most limit.
+// OpenReturns lists returns that are to be carried out, oldest purchase first: at most limit. Those of closed marketplaces are
+// left out.
 func (b Queries) OpenReturns(limit int) (all []OpenReturn) {
+	skips := b.skipsClosed()
 	b.R.Scan([]byte{tableOpenReturn}, []byte{tableOpenReturn + 1}, func(key, value []byte) bool {
-		all = append(all, OpenReturn{ReturnedPurchase: command.ReturnedPurchase{
+		open := OpenReturn{ReturnedPurchase: command.ReturnedPurchase{
 			Purchase: purchaseNameOf(key), Quantity: must(readOpenReturn(value)),
-		}})
+		}}
+		if p, kept := b.Purchase(&open.Purchase); !kept || !skips(p.Marketplace) {
+			all = append(all, open)
+		}
 		return len(all) < limit
 	})
 	for i := range all {

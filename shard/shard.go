@@ -153,6 +153,7 @@ type state struct {
 // tenant is what the machine keeps in memory of a marketplace.
 type tenant struct {
 	postPaid     bool
+	closed       bool
 	carriesOver  bool
 	touchDays    uint32            // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
 	touchesFrom  uint32            // The first day that may have touches.

@@ -30,10 +30,12 @@ func openShop(t *testing.T, dir string) (s *shop, stop func()) {
 	s.manage, stop = runNodeTo(t, out, "demo", "--products=200", "--vendors=10", "--campaigns=20", "--shoppers=0", "--history-days=0", "--groups=2",
 		"--data-dir="+filepath.Join(dir, "first"), "--keys-file="+keys)
 	address := regexp.MustCompile(`(http://[0-9.:]+)/v2/auctions`)
-	found := address.FindStringSubmatch(out.String())
-	for deadline := time.Now().Add(time.Minute); found == nil && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		found = address.FindStringSubmatch(out.String())
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(out.String(), "curl"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the demo does not show what to call, which it does when its market is filled:\n%s", out)
+		}
 	}
+	found := address.FindStringSubmatch(out.String())
 	if found == nil {
 		t.Fatalf("the demo shows no auction:\n%s", out)
 	}

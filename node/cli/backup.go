@@ -48,41 +48,60 @@ blob.insecure, whatever blob.driver is. Give the bucket a rule that deletes inco
 
 // Run writes the backup.
 func (c *backupCommand) Run(p *process) error {
+	ctx, stop := untilSignal(context.Background())
+	defer stop()
+	b, err := c.plan(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := b.write(ctx); err != nil || c.Keep == 0 {
+		return err
+	}
+	return deleteOldBackups(ctx, p, b.to, b.name, c.Keep)
+}
+
+// plan checks the command line. It returns an error of usage when the backup exists already.
+func (c *backupCommand) plan(ctx context.Context, p *process) (*plannedBackup, error) {
 	if c.Keep < 0 || c.Keep > 0 && c.Dir == "" {
-		return usageError{fmt.Errorf("gavel: --keep is %d; it is 0 or more, and more than 0 needs --dir", c.Keep)}
+		return nil, usageError{fmt.Errorf("gavel: --keep is %d; it is 0 or more, and more than 0 needs --dir", c.Keep)}
 	}
 	recipients, err := backups.ReadRecipients(c.EncryptTo, c.RecipientsFile)
 	if err != nil {
-		return usageError{fmt.Errorf("gavel: %w", err)}
+		return nil, usageError{fmt.Errorf("gavel: %w", err)}
 	}
 	client, err := c.client(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	where, name := c.Dir, backups.Name(time.Now(), len(recipients) > 0)
 	if c.Dir == "" {
 		where, name = splitBackup(c.Out)
 	}
 	if name == "" {
-		return usageError{fmt.Errorf("gavel: --out %s names no object; --dir chooses a name", c.Out)}
+		return nil, usageError{fmt.Errorf("gavel: --out %s names no object; --dir chooses a name", c.Out)}
 	}
 	to, err := openBackupPlace(where, func() (config.Blob, error) { return bucketSettings(p, c.Config) })
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ctx, stop := untilSignal(context.Background())
-	defer stop()
 	exists, err := to.Exists(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if exists && !c.Force {
-		return usageError{fmt.Errorf("gavel: %s exists already; --force replaces it", to.Path(name))}
+		return nil, usageError{fmt.Errorf("gavel: %s exists already; --force replaces it", to.Path(name))}
 	}
-	if err := c.write(ctx, p, client, to, name, recipients); err != nil || c.Keep == 0 {
-		return err
-	}
-	return deleteOldBackups(ctx, p, to, name, c.Keep)
+	return &plannedBackup{p: p, client: client, to: to, name: name, recipients: recipients, local: c.Local}, nil
+}
+
+// plannedBackup is a backup that can be taken: what its command line says was checked.
+type plannedBackup struct {
+	p          *process
+	client     operator.Client
+	to         backupPlace
+	name       string
+	recipients backups.Recipients
+	local      bool
 }
 
 // bucketSettings returns the settings of the S3 service, from the environment and the configuration file.
@@ -99,22 +118,20 @@ func bucketSettings(p *process, file string) (config.Blob, error) {
 }
 
 // write stores a backup of the cluster and prints what it contains.
-func (c *backupCommand) write(
-	ctx context.Context, p *process, client operator.Client, to backupPlace, name string, recipients backups.Recipients,
-) error {
+func (b *plannedBackup) write(ctx context.Context) error {
 	var m daemon.Manifest
 	size := int64(0)
-	err := to.Put(ctx, name, func(w io.Writer) error {
-		out := &progress{into: w, to: p.err, shown: p.errTerminal, what: "writing the backup"}
+	err := b.to.Put(ctx, b.name, func(w io.Writer) error {
+		out := &progress{into: w, to: b.p.err, shown: b.p.errTerminal, what: "writing the backup"}
 		defer func() {
 			out.end()
 			size = out.n
 		}()
-		encrypted, err := backups.Encrypted(out, recipients)
+		encrypted, err := backups.Encrypted(out, b.recipients)
 		if err != nil {
 			return err
 		}
-		m, err = receive(func(w io.Writer) error { return client.Backup(ctx, w, c.Local) }, daemon.VerifyBackup, encrypted)
+		m, err = receive(func(w io.Writer) error { return b.client.Backup(ctx, w, b.local) }, daemon.VerifyBackup, encrypted)
 		if err != nil {
 			return err
 		}
@@ -123,12 +140,12 @@ func (c *backupCommand) write(
 	if err != nil {
 		return err
 	}
-	printManifest(p.out, &m)
+	printManifest(b.p.out, &m)
 	how := "verified"
-	if len(recipients) > 0 {
-		how = "encrypted for " + plural(len(recipients), "recipient") + ", verified"
+	if len(b.recipients) > 0 {
+		how = "encrypted for " + plural(len(b.recipients), "recipient") + ", verified"
 	}
-	_, err = fmt.Fprintf(p.out, "%s: %d bytes, %s\n", to.Path(name), size, how)
+	_, err = fmt.Fprintf(b.p.out, "%s: %d bytes, %s\n", b.to.Path(b.name), size, how)
 	return err
 }
 

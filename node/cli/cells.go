@@ -10,6 +10,8 @@ import (
 // cellsCommand holds the commands about cells, which are clusters behind one load balancer.
 type cellsCommand struct {
 	Render cellsRender `cmd:"" help:"Write the configuration of a load balancer in front of several clusters to standard output."`
+	Move   cellsMove   `cmd:"" help:"Close a marketplace and take the backup with which it moves to another cell."`
+	Open   cellsOpen   `cmd:"" help:"Open a closed marketplace again, when it does not move after all."`
 }
 
 // cellsRender writes the configuration of a load balancer.

@@ -23,6 +23,7 @@ type restoreCommand struct {
 	Identity string `help:"Of an encrypted backup: file with secret keys of age (AGE-SECRET-KEY-1…), one of which opens it." placeholder:"FILE"`
 	At       string `help:"Replay the log that gavel archive stored, up to this time (such as 2026-11-27T05:00:00Z), or latest: to its end." placeholder:"TIME"`
 	Log      string `help:"With --at: directory or s3://BUCKET/PREFIX of the archive, if it is not where the backup is." placeholder:"DIR"`
+	Only     string `help:"Open this marketplace, which gavel cells move has closed in its old cell, and close all others." placeholder:"ID"`
 	DryRun   bool   `help:"Restore into a temporary directory beside the data directory, check it, and delete it."`
 
 	settings
@@ -49,6 +50,12 @@ Then start the node with the same settings, and the other nodes with empty direc
 func (c *restoreCommand) Run(p *process) error {
 	if c.Log != "" && c.At == "" {
 		return usageError{errors.New("gavel: --log needs --at: latest, or the time up to which the log is replayed")}
+	}
+	if c.Only != "" {
+		var err error
+		if c.Only, err = daemon.ParseMarketplace(c.Only); err != nil {
+			return usageError{fmt.Errorf("gavel: --only: %w", err)}
+		}
 	}
 	l, err := c.load(p, config.Default())
 	if err != nil {
@@ -77,8 +84,8 @@ func (c *restoreCommand) Run(p *process) error {
 		return err
 	}
 	if !c.DryRun {
-		printLoss(p.out, &m, history)
-		if err = restore(ctx, cfg, m, backup, history); err == nil {
+		printLoss(p.out, &m, history, c.Only)
+		if err = restore(ctx, cfg, m, backup, history, c.Only); err == nil {
 			fmt.Fprintf(p.out, "restored into %s; start the node with the same settings, the others with empty directories\n", cfg.DataDir)
 		}
 		return err
@@ -87,7 +94,7 @@ func (c *restoreCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(restore(ctx, cfg, m, backup, history), os.RemoveAll(cfg.DataDir))
+	err = errors.Join(restore(ctx, cfg, m, backup, history, c.Only), os.RemoveAll(cfg.DataDir))
 	if err == nil {
 		fmt.Fprintln(p.out, "dry run: the backup can be restored; it was restored beside the data directory, checked and deleted")
 	}
@@ -95,7 +102,11 @@ func (c *restoreCommand) Run(p *process) error {
 }
 
 // printLoss says from which moment on everything is lost.
-func printLoss(w io.Writer, m *daemon.Manifest, history *archivedLog) {
+func printLoss(w io.Writer, m *daemon.Manifest, history *archivedLog, only string) {
+	if only != "" {
+		fmt.Fprintf(w, "marketplace %s is opened, and loses nothing, because it was closed before the backup; all others are closed\n", only)
+		return
+	}
 	end := "after " + m.TakenAt.Format(time.RFC3339) + " is not in the backup"
 	switch {
 	case history == nil:
@@ -126,12 +137,14 @@ func (c *restoreCommand) source(p *process, cfg *config.Config) (*backupSource, 
 }
 
 // restore fills the data directory and checks it.
-func restore(ctx context.Context, cfg config.Config, m daemon.Manifest, backup *backupSource, history *archivedLog) error {
+func restore(ctx context.Context, cfg config.Config, m daemon.Manifest, backup *backupSource, history *archivedLog, only string) error {
 	err := backup.read(ctx, "restoring", func(r io.Reader) error {
-		if history == nil {
-			return daemon.Restore(cfg, m, r)
+		want := daemon.Wanted{Only: only}
+		if history != nil {
+			replayed := history.history(ctx)
+			want.History = &replayed
 		}
-		return daemon.RestoreAt(cfg, m, r, history.history(ctx))
+		return daemon.Restore(cfg, m, r, want)
 	})
 	if err != nil {
 		return err

@@ -84,19 +84,40 @@ func (c *logCounts) read() metrics.Archive {
 // backup is damaged or incomplete.
 func VerifyBackup(r io.Reader) (Manifest, error) { return backup.Verify(r) }
 
-// Restore turns the empty data directory of a configuration into a cluster of one node with the state of a backup.
-// REQUIRES: m is the manifest of the backup in r, as VerifyBackup returned it.
-func Restore(cfg config.Config, m Manifest, r io.Reader) error { return restore(cfg, m, r, nil) }
+// Wanted is what a restore makes of a backup; its zero value is the state of the backup.
+type Wanted struct {
+	History *History // What is replayed behind the backup; nil: nothing.
+	// Only is the marketplace that is opened, while all others are closed, as ParseMarketplace returned it; empty: they stay as
+	// they were. It must have been closed in the restored state, because what an open one records afterwards in its old cell
+	// would be lost.
+	Only string
+}
 
-func restore(cfg config.Config, m Manifest, r io.Reader, history *raftstore.History) error {
+// Restore turns the empty data directory of a configuration into a cluster of one node with the state of a backup.
+// REQUIRES: m is the manifest of the backup in r, as VerifyBackup returned it, and VerifyHistory returned no error for the
+// history.
+func Restore(cfg config.Config, m Manifest, r io.Reader, want Wanted) error {
 	var groups []uint16
 	for _, g := range m.Groups {
 		groups = append(groups, g.Group)
 	}
-	c := offline(cfg, groups).raftConfig(groups)
+	n := offline(cfg, groups)
+	c := n.raftConfig(groups)
 	c.Ballast = -1 // No ballast file; the next start creates it.
-	_, err := raftstore.RestoreBackup(c, r, history)
+	_, err := raftstore.RestoreBackup(c, r, want.behind(n.topology))
 	return err
+}
+
+// behind returns what raftstore does behind the backup.
+func (w *Wanted) behind(t ids.Topology) *raftstore.History {
+	h := new(raftstore.History)
+	if w.History != nil {
+		h.Segments, h.Keep = w.History.Segments(), w.History.keep
+	}
+	if w.Only != "" {
+		h.Change = func(s *raftstore.Store) error { return openOnly(s, t, w.Only) }
+	}
+	return h
 }
 
 // RecoverQuorum makes a stopped node the only voter of every group, with the state that its disk holds. Entries that

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/operator"
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/raftstore/backup"
@@ -96,9 +95,4 @@ func VerifyHistory(m Manifest, h History) (r Replayed, err error) {
 			r.Through.Format(time.RFC3339Nano), h.Until.Format(time.RFC3339Nano))
 	}
 	return r, nil
-}
-
-// RestoreAt is Restore, and then replays the archived log. REQUIRES: VerifyHistory returned no error for the history.
-func RestoreAt(cfg config.Config, m Manifest, r io.Reader, h History) error {
-	return restore(cfg, m, r, &raftstore.History{Segments: h.Segments(), Keep: h.keep})
 }

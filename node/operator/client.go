@@ -51,13 +51,18 @@ func (c Client) Drain(ctx context.Context) error {
 }
 
 func (c Client) call(ctx context.Context, method, path string, body, into any) error {
+	return c.callAt(ctx, method, Base+path, body, into)
+}
+
+// callAt is call for a path that is not below Base.
+func (c Client) callAt(ctx context.Context, method, path string, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	r, err := c.request(ctx, method, path, bytes.NewReader(text))
+	r, err := c.requestAt(ctx, method, path, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}

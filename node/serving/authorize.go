@@ -40,8 +40,14 @@ func (sc *Scratch) authorize(view *market.View, r *Request) (*model.Marketplace,
 	if m == nil || m.Suspended {
 		return nil, result, sc.refuse(apierr.InvalidMarketplace, "")
 	}
+	if m.Closed() {
+		return nil, result, sc.refuse(apierr.ServiceUnavailable, closedMessage)
+	}
 	return m, result, apierr.OK
 }
+
+// closedMessage is the message for a request that may be repeated: it then reaches the cell to which the marketplace was moved.
+const closedMessage = "the marketplace is closed here, because it is being moved or was moved to another cell; nothing was recorded"
 
 func isIdentity(encoding []byte) bool {
 	const identity = "identity"

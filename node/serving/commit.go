@@ -85,6 +85,8 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 		case errors.Is(s.err, errAnswer):
 			c.Log.Error("event_command_refused", slog.Int("group", int(s.group)), slog.Any("err", s.err))
 			return sc.refuse(apierr.InternalServerError, "")
+		case errors.Is(s.err, command.ErrMarketplaceClosed):
+			result = sc.refuse(apierr.ServiceUnavailable, closedMessage)
 		default:
 			result = sc.refuse(apierr.ServiceUnavailable, "")
 		}
@@ -123,7 +125,11 @@ func (c *Core) commit(s *share) {
 		s.err = err
 		return
 	}
-	if s.outcomes, err = command.ReadEventResults(s.outcomes, answer); err != nil || len(s.outcomes) != len(s.records) {
+	s.outcomes, err = command.ReadEventResults(s.outcomes, answer)
+	switch {
+	case errors.Is(err, command.ErrMarketplaceClosed):
+		s.err = err
+	case err != nil || len(s.outcomes) != len(s.records):
 		s.err = errors.Join(errAnswer, err)
 	}
 }

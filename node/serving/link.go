@@ -55,6 +55,9 @@ func (c *Core) commitLink(sc *Scratch, group ids.Group, cmd []byte) apierr.Code 
 		return sc.refuse(apierr.ServiceUnavailable, "")
 	}
 	result, err := command.ReadResult(answer)
+	if err == nil && result.Refusal == command.MarketplaceClosed {
+		return sc.refuse(apierr.ServiceUnavailable, closedMessage)
+	}
 	if err != nil || result.Refusal != command.Done {
 		c.Log.Error("link_command_refused", slog.Int("group", int(group)), slog.Int("refusal", int(result.Refusal)), slog.Any("err", err))
 		return sc.refuse(apierr.InternalServerError, "")

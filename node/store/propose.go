@@ -95,6 +95,8 @@ func refusal(r command.Result) error {
 		return ErrExceedsCharge
 	case command.Cycle:
 		return &ItemError{Index: r.Index, Err: ErrCycle}
+	case command.MarketplaceClosed:
+		return ErrClosed
 	case command.TooEarly:
 		return fmt.Errorf("%w: a node of an older version is still in the cluster, and it does not know this command", ErrUnavailable)
 	case command.Expired:

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -77,7 +78,11 @@ func (t Tenant) PropagateSettings(ctx context.Context) (model.Marketplace, error
 			if err == nil && reflect.DeepEqual(have, m) {
 				continue
 			}
-			if err := t.putSettings(ctx, g, &m); err != nil {
+			err = t.putSettings(ctx, g, &m)
+			if errors.Is(err, ErrChanged) { // Another node has closed or opened the marketplace since.
+				err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+			}
+			if err != nil {
 				return m, fmt.Errorf("copy the settings to group %d: %w", g, err)
 			}
 		}

@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -29,6 +30,8 @@ var (
 	ErrChanged             = errors.New("changed meanwhile")       // Another writer changed the value after it was read. Nothing was written.
 	ErrVendorDeleted       = errors.New("vendor deleted")          // The campaign's vendor is not in the catalog any more.
 	ErrNeedsTotal          = errors.New("needs a total budget")    // The campaign's charge type needs one.
+	// ErrClosed is ErrUnavailable for a closed marketplace. Nothing was written.
+	ErrClosed = fmt.Errorf("%w: the marketplace is closed here, because it is being moved or was moved to another cell", ErrUnavailable)
 )
 
 // Groups are the Raft groups as the store uses them.

@@ -66,6 +66,7 @@ const (
 	VendorDeleted                      // The campaign's vendor is marked as deleted.
 	NeedsTotal                         // The campaign's charge type needs a budget for its whole time.
 	ExceedsCharge                      // More would be given back than was charged and not given back yet.
+	MarketplaceClosed                  // The marketplace is closed (model.Marketplace.Closed).
 )
 
 // Result is the answer to a management command.

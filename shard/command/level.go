@@ -66,8 +66,11 @@ const (
 // (enrol.go). The number 23 is not used.
 const LevelHoldouts Level = 24
 
+// LevelClosing lets a marketplace be closed, so that it can be moved to another cell (model.Marketplace.Closed).
+const LevelClosing Level = 25
+
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelHoldouts
+const LevelNewest = LevelClosing
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

@@ -42,6 +42,7 @@ var marketplaces = newTable("marketplace",
 	optional(14, "touch days", u8[uint8](), func(m *marketplace) *uint8 { return &m.TouchDays }).since(LevelUsers),
 	optional(16, "click rules", value(clickRules),
 		func(m *marketplace) *model.ClickRules { return &m.ClickRules }).since(LevelInvalidTraffic),
+	optional(17, "closings", u32[uint32](), func(m *marketplace) *uint32 { return &m.Closings }).since(LevelClosing),
 )
 
 var clickRules = newTable("click rules",

@@ -2,16 +2,21 @@ package command
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/gavel-ads/gavel/shard/money"
 )
+
+// ErrMarketplaceClosed says that events were refused as MarketplaceClosed.
+var ErrMarketplaceClosed = errors.New("the marketplace is closed")
 
 // Every answer of the machine starts with a Refusal byte, so that every reader function recognises a refused command.
 
 var refusalNames = [...]string{
 	"done", "not found", "already exists", "conflict", "wrong state", "insufficient balance", "too many", "cycle", "invalid",
 	"too early", "expired", "vendor deleted", "needs a total budget", "exceeds the charge",
+	"marketplace closed",
 }
 
 // String returns the refusal in words.
@@ -50,10 +55,15 @@ func AppendEventResults(dst []byte, all []EventResult) []byte {
 }
 
 // ReadEventResults reads the answer to an Events command and appends the results to dst. It returns ErrUnreadable for a
-// malformed answer, and when the command was refused, which is a defect of the proposer and had no effect.
+// malformed answer, and when the command was refused, which had no effect: ErrMarketplaceClosed, or ErrUnreadable, which is a
+// defect of the proposer.
 func ReadEventResults(dst []EventResult, b []byte) ([]EventResult, error) {
 	d := NewDecoder(b)
-	if Refusal(d.U8()) != Done {
+	switch Refusal(d.U8()) {
+	case Done:
+	case MarketplaceClosed:
+		return dst, ErrMarketplaceClosed
+	default:
 		return dst, ErrUnreadable
 	}
 	for range d.Count(3) {

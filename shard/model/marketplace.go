@@ -30,9 +30,13 @@ type Marketplace struct {
 	TouchDays           uint8         // For how many UTC days, the current one included, touches are kept; 0 is the default, 90.
 	Attribution         Attribution   // Decides the credits of purchases from the moment it is set.
 	ClickRules          ClickRules    // By which clicks are invalid; zero: by none.
+	Closings            uint32        // How often it was closed and opened again (Closed). INVARIANT: it never goes back.
 	CreatedMillis       int64
 	UpdatedMillis       int64
 }
+
+// Closed reports whether the marketplace changes no more in this cluster, because it is being moved to another cell or has been.
+func (m *Marketplace) Closed() bool { return m.Closings%2 == 1 }
 
 // TrafficDate is what the operator expects of the traffic of one local date, as a multiple of what was learned.
 type TrafficDate struct {

@@ -46,6 +46,7 @@ type MarketplacePatchBody struct {
 	CurrencyCode string `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217. Stored amounts do not change."`
 	TimeZone     string `json:"timeZone,omitempty" maxLength:"64" doc:"IANA name."`
 	Suspended    *bool  `json:"suspended,omitempty" doc:"If true, all its keys are refused with invalid_marketplace on both listeners; its data stays. The first marketplace cannot be suspended."`
+	Closed       *bool  `json:"closed,omitempty" doc:"If true, nothing of it changes in this cluster any more: auctions, events and changes are answered 503, reading goes on. So it can be moved to another cluster with a backup (gavel cells move). False opens it again, which must not happen once it was opened elsewhere."`
 }
 
 // Marketplace is a marketplace in answers.
@@ -56,6 +57,7 @@ type Marketplace struct {
 	CurrencyExponent int           `json:"currencyExponent"`
 	TimeZone         string        `json:"timeZone"`
 	Suspended        bool          `json:"suspended"`
+	Closed           bool          `json:"closed"`
 	CreatedAt        resource.Time `json:"createdAt"`
 	UpdatedAt        resource.Time `json:"updatedAt"`
 }
@@ -207,6 +209,9 @@ func (b *MarketplacePatchBody) apply(m *model.Marketplace) error {
 			*to = from
 		}
 	}
+	if b.Closed != nil && *b.Closed != m.Closed() {
+		m.Closings++
+	}
 	if b.Suspended == nil {
 		return nil
 	}
@@ -232,6 +237,6 @@ func createKeys(ctx context.Context, in *oneMarketplaceInput) (*keysOutput, erro
 func marketplaceAnswer(m *model.Marketplace) Marketplace {
 	return Marketplace{
 		MarketplaceID: m.ID.String(), Name: m.Name, CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent),
-		TimeZone: m.TimeZone, Suspended: m.Suspended, CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
+		TimeZone: m.TimeZone, Suspended: m.Suspended, Closed: m.Closed(), CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
 	}
 }

@@ -139,8 +139,11 @@ func ErrorOf(err error) error {
 		return err // inBackground makes the answer.
 	}
 	message := ""
-	if errors.Is(err, store.ErrChanged) {
+	switch {
+	case errors.Is(err, store.ErrChanged):
 		message = changedMessage
+	case errors.Is(err, store.ErrClosed):
+		message = store.ErrClosed.Error()
 	}
 	return &Problem{Code: code, Message: message, Cause: err}
 }

@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// click is a click that a storefront reports, and what was answered last.
+type click struct {
+	body   string
+	status int
+}
+
+// storefront reports clicks, as many at once as it has, and remembers the answers.
+type storefront struct {
+	*shop
+	clicks []click
+}
+
+// win runs auctions and makes a click of each winner.
+func (f *storefront) win(auctions int) {
+	f.Helper()
+	for i := range auctions {
+		won := f.call(http.MethodPost, f.auction+"/v2/auctions", f.keys.AuctionKey, fmt.Sprintf(
+			`{"auctions":[{"type":"listings","slots":5,"products":{"ids":["p%d","p%d","p%d","p%d","p%d","p%d"]}}]}`, i+1, i+31, i+61, i+91, i+121, i+151))
+		for _, token := range tokens.FindAllStringSubmatch(won, -1) {
+			n := len(f.clicks)
+			f.clicks = append(f.clicks, click{body: fmt.Sprintf(
+				`{"clicks":[{"id":"click-%d","occurredAt":%q,"opaqueUserId":"shopper-%d","resolvedBidId":%q}]}`,
+				n, time.Now().UTC().Format(time.RFC3339), n, token[1])})
+		}
+	}
+}
+
+// send reports clicks from..to to an auction listener.
+func (f *storefront) send(auction string, from, to int) {
+	for i := from; i < to; i++ {
+		r, err := http.NewRequestWithContext(f.Context(), http.MethodPost, auction+"/v2/events", strings.NewReader(f.clicks[i].body))
+		if err != nil {
+			f.Error(err)
+			return
+		}
+		r.Header.Set("Authorization", "Bearer "+f.keys.AuctionKey)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			f.Error(err)
+			return
+		}
+		_, _ = io.Copy(io.Discard, answer.Body) // Only the status counts.
+		_ = answer.Body.Close()
+		f.clicks[i].status = answer.StatusCode
+	}
+}
+
+// answered counts the clicks with a status.
+func (f *storefront) answered(status int) (n int) {
+	for i := range f.clicks {
+		if f.clicks[i].status == status {
+			n++
+		}
+	}
+	return n
+}
+
+var clicksTotal = regexp.MustCompile(`"clicks":\{"total":(\d+),`)
+
+// counted returns how many clicks a node's report has.
+func (f *storefront) counted(manage string) string {
+	f.Helper()
+	found := clicksTotal.FindStringSubmatch(f.report(manage))
+	if found == nil {
+		f.Fatal("the report has no clicks")
+	}
+	return found[1]
+}
+
+// While clicks arrive, a marketplace is closed, backed up, and opened in a new cell. Every click is answered 200 or 503; all are
+// reported again to the new cell; it then has each of them once, and the old cell has those that it answered 200.
+func TestAMarketplaceMovesToAnotherCell(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := openShop(t, dir)
+	f := &storefront{shop: s}
+	other := f.addMarketplace("stays")
+	f.win(60)
+	if len(f.clicks) < 100 {
+		t.Fatalf("%d clicks; the test needs more", len(f.clicks))
+	}
+	first := f.first()
+	backup := filepath.Join(dir, "move.bak")
+
+	half := len(f.clicks) / 2
+	f.send(f.auction, 0, half)
+	var sending sync.WaitGroup
+	sending.Go(func() { f.send(f.auction, half, len(f.clicks)) })
+	moved := s.mustRun(s.environ, "cells", "move", first, "--out", backup)
+	sending.Wait()
+	f.send(f.auction, len(f.clicks)-1, len(f.clicks)) // One at least is refused.
+	if !strings.Contains(moved.out, "gavel restore --in "+backup+" --only "+first) {
+		t.Errorf("move: %s%s", moved.out, moved.err)
+	}
+	accepted := f.answered(200)
+	if accepted+f.answered(503) != len(f.clicks) || f.answered(503) == 0 {
+		t.Fatalf("of %d clicks %d were answered 200, %d 503", len(f.clicks), accepted, f.answered(503))
+	}
+	f.expectClosed(s.manage, s.auction, other)
+
+	f.refusedRestores(dir, backup, other.MarketplaceID)
+	into := filepath.Join(dir, "second")
+	r := s.mustRun(nil, "restore", "--data-dir", into, "--in", backup, "--only", first)
+	if strings.Contains(r.out, "are lost") || !strings.Contains(r.out, "all others are closed") {
+		t.Errorf("restore: %s", r.out)
+	}
+	out := &output{}
+	manage, _ := runNodeTo(t, out, "serve", "--data-dir="+into)
+	auction := auctionListener(t, out, manage)
+	f.send(auction, 0, len(f.clicks))
+	if f.answered(200) != len(f.clicks) {
+		t.Errorf("the new cell answers %d of %d clicks with 200", f.answered(200), len(f.clicks))
+	}
+	f.expectCounted(manage, len(f.clicks))
+	f.expectCounted(s.manage, accepted)
+	if body := f.call(http.MethodPost, auction+"/v2/auctions", f.keys.AuctionKey, `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p1","p2"]}}]}`); !strings.Contains(body, "resolvedBidId") {
+		t.Errorf("an auction in the new cell: %s", body)
+	}
+	if code, body := f.status(http.MethodPost, auction+"/v2/auctions", other.AuctionKey, `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p1"]}}]}`); code != 503 {
+		t.Errorf("an auction of the marketplace that stays, in the new cell: %d %s", code, body)
+	}
+}
+
+// made is the answer to a new marketplace.
+type made struct{ MarketplaceID, AuctionKey, ManagementKey string }
+
+func (f *storefront) addMarketplace(name string) (m made) {
+	f.Helper()
+	body := f.call(http.MethodPost, f.manage+"/public/v1/marketplace-service/marketplaces", f.keys.ManagementKey,
+		fmt.Sprintf(`{"name":%q,"currencyCode":"EUR"}`, name))
+	if err := json.Unmarshal([]byte(body), &m); err != nil {
+		f.Fatal(err)
+	}
+	return m
+}
+
+// first returns the id of the first marketplace, which is the oldest.
+func (f *storefront) first() string {
+	f.Helper()
+	all := regexp.MustCompile(`"marketplaceId":"([^"]+)"`).FindAllStringSubmatch(
+		f.call(http.MethodGet, f.manage+"/public/v1/marketplace-service/marketplaces", f.keys.ManagementKey, ""), -1)
+	if len(all) != 2 {
+		f.Fatalf("%d marketplaces", len(all))
+	}
+	return all[1][1]
+}
+
+// status sends a request and returns status and body.
+func (f *storefront) status(method, url, key, body string) (code int, text string) {
+	f.Helper()
+	r, err := http.NewRequestWithContext(f.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		f.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		f.Fatal(err)
+	}
+	all, err := io.ReadAll(answer.Body)
+	if err != nil {
+		f.Fatal(err)
+	}
+	_ = answer.Body.Close() // It was read.
+	return answer.StatusCode, string(all)
+}
+
+// expectClosed checks that the old cell answers nothing of the moved marketplace but reads, and serves the other one.
+func (f *storefront) expectClosed(manage, auction string, other made) {
+	f.Helper()
+	const vendors, one = "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"late","name":"Late"}]}`
+	const listing = `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p1"]}}]}`
+	for _, x := range []struct {
+		method, url, key, body string
+		want                   int
+	}{
+		{http.MethodPost, auction + "/v2/auctions", f.keys.AuctionKey, listing, 503},
+		{http.MethodPut, manage + vendors, f.keys.ManagementKey, one, 503},
+		{http.MethodGet, manage + vendors, f.keys.ManagementKey, "", 200},
+		{http.MethodPost, auction + "/v2/auctions", other.AuctionKey, listing, 201},
+		{http.MethodPut, manage + vendors, other.ManagementKey, one, 200},
+	} {
+		code, body := f.status(x.method, x.url, x.key, x.body)
+		if code != x.want || code == 503 && !strings.Contains(body, "moved to another cell") {
+			f.Errorf("%s %s: %d %s, want %d", x.method, x.url, code, body, x.want)
+		}
+	}
+}
+
+// refusedRestores asks for marketplaces that the backup does not have, or that were open in it.
+func (f *storefront) refusedRestores(dir, backup, open string) {
+	f.Helper()
+	for only, want := range map[string]string{
+		"first": "want its id", "01931c5e-7f2a-7000-8000-000000000001": "there is no marketplace", open: "is open in group",
+	} {
+		r := gavel(nil, "restore", "--data-dir", filepath.Join(dir, "refused"), "--in", backup, "--only", only)
+		if r.code == exitSuccess || !strings.Contains(r.err, want) {
+			f.Errorf("--only %s: code %d: %s", only, r.code, r.err)
+		}
+	}
+}
+
+// expectCounted waits until a node's report has a number of clicks; it may not have more.
+func (f *storefront) expectCounted(manage string, want int) {
+	f.Helper()
+	got := ""
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if got = f.counted(manage); got == fmt.Sprint(want) {
+			return
+		}
+	}
+	f.Errorf("%s clicks are counted, want %d", got, want)
+}
+
+// auctionListener returns the address of auctions that a start has printed.
+func auctionListener(t *testing.T, out *output, manage string) string {
+	t.Helper()
+	for _, found := range regexp.MustCompile(`http://[0-9.]+:[0-9]+`).FindAllString(out.String(), -1) {
+		if found != manage {
+			return found
+		}
+	}
+	t.Fatalf("no auction listener in\n%s", out)
+	return ""
+}
+
+// A backup that fails opens the marketplace again, and a move can be given up.
+func TestAMoveCanBeGivenUp(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := openShop(t, dir)
+	f := &storefront{shop: s}
+	f.addMarketplace("stays")
+	first := f.first()
+	if r := gavel(s.environ, "cells", "move", first, "--out", filepath.Join(dir, "none", "move.bak")); r.code != exitFailed {
+		t.Errorf("a place that does not exist: code %d: %s%s", r.code, r.out, r.err)
+	}
+	f.win(1)
+	s.mustRun(s.environ, "cells", "move", first, "--out", filepath.Join(dir, "move.bak"))
+	if code, body := f.status(http.MethodPost, s.auction+"/v2/events", s.keys.AuctionKey, f.clicks[0].body); code != 503 {
+		t.Errorf("closed: %d %s", code, body)
+	}
+	s.mustRun(s.environ, "cells", "open", first)
+	f.send(s.auction, 0, len(f.clicks))
+	if f.answered(200) != len(f.clicks) {
+		t.Errorf("opened: %d of %d clicks are answered 200", f.answered(200), len(f.clicks))
+	}
+	if r := gavel(s.environ, "cells", "move", "first", "--out", filepath.Join(dir, "x.bak")); r.code != exitUsage || !strings.Contains(r.err, "want its id") {
+		t.Errorf("no id: code %d: %s", r.code, r.err)
+	}
+}
