@@ -217,6 +217,10 @@ bench-replication: ## Measure charges a second through raftstore and other raft 
 ceiling: ## Compare the auction path with a bare HTTP handler, by CPU per request. JSON=1 prints JSON only.
 	@go run ./bench/ceiling
 
+.PHONY: cells
+cells: ## Simulate 1,000 marketplaces on 20 cells, of which one dies while a marketplace moves. ARGS="-remember 0".
+	@go run ./bench/cells $(ARGS)
+
 .PHONY: peers
 peers: build ## Measure single and batched clicks beside Redis, PostgreSQL and etcd, where they are installed; 8 minutes. ARGS="-json FILE -peers gavel,redis".
 	@go run ./bench/peers $(ARGS)
