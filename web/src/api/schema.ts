@@ -110,9 +110,9 @@ export interface Schemas {
   "marketplace.Body": { "currencyCode": string; "currencyExponent"?: number; "name": string; "timeZone"?: string };
   "marketplace.Keys": { "auctionKey": string; "managementKey": string };
   "marketplace.List": { "hasMore": boolean; "marketplaces": (Schemas["marketplace.Marketplace"])[]; "nextPage"?: string };
-  "marketplace.Made": { "auctionKey": string; "createdAt": string; "currencyCode": string; "currencyExponent": number; "managementKey": string; "marketplaceId": string; "name": string; "suspended": boolean; "timeZone": string; "updatedAt": string };
-  "marketplace.Marketplace": { "createdAt": string; "currencyCode": string; "currencyExponent": number; "marketplaceId": string; "name": string; "suspended": boolean; "timeZone": string; "updatedAt": string };
-  "marketplace.PatchBody": { "currencyCode"?: string; "name"?: string; "suspended"?: boolean; "timeZone"?: string };
+  "marketplace.Made": { "auctionKey": string; "closed": boolean; "createdAt": string; "currencyCode": string; "currencyExponent": number; "managementKey": string; "marketplaceId": string; "name": string; "suspended": boolean; "timeZone": string; "updatedAt": string };
+  "marketplace.Marketplace": { "closed": boolean; "createdAt": string; "currencyCode": string; "currencyExponent": number; "marketplaceId": string; "name": string; "suspended": boolean; "timeZone": string; "updatedAt": string };
+  "marketplace.PatchBody": { "closed"?: boolean; "currencyCode"?: string; "name"?: string; "suspended"?: boolean; "timeZone"?: string };
   "modal.Auctions": { "lost": number; "percentageWon": number; "won": number };
   "modal.Authorization": { "authToken": string; "authorized": boolean };
   "modal.Bid": { "amount"?: number; "target": Schemas["modal.Target"]; "trigger"?: Schemas["modal.Trigger"] };
