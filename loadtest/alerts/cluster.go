@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	nodes     = 3
+	nodes = 3
 	// diskBytes is the size of each sparse disk. The logs grow by some 20 MB in 90 s until they have as many entries as are kept; on a
 	// disk of 3 GiB GavelDiskFilling says, and rightly, that this would fill it within a day.
 	diskBytes = 32 << 30
