@@ -170,7 +170,7 @@ func (c *cell) setClosed(now int64, marketplace uint16, closed bool) error {
 	return c.do(command.AppendPutMarketplace(nil, now, &m))
 }
 
-// audit checks the books of the cell, and that no campaign was billed more than its budget. It returns how many clicks each
+// audit checks the ledger of the cell, and that no campaign was billed more than its budget. It returns how many clicks each
 // marketplace has that is open here.
 func (c *cell) audit() (clicks map[uint16]int64, err error) {
 	q, clicks := c.replica.Queries(), map[uint16]int64{}

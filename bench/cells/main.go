@@ -4,7 +4,7 @@
 //
 // It prints how much of the traffic a cell carries by two rules of placement, how much the death of the fullest cell refuses and
 // loses, and checks: every click is counted once in the cell that its marketplace belongs to; no campaign is billed more than its
-// budget; the books of every cell are in order; and the cells that did not die have the same state as in a run in which none dies.
+// budget; the ledger of every cell is in order; and the cells that did not die have the same state as in a run in which none dies.
 package main
 
 import (

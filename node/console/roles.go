@@ -80,7 +80,7 @@ var rules = []struct {
 		"createAgencyCampaign", "patchAgencyCampaign", "deleteAgencyCampaign", "updateAsset", "reviewAsset", "exportRecordedAuctions",
 		"createLedgerAccount", "createTransfer", "addBalance", "burnBalance", "createWallet", "adjustWallet", "createReversal",
 		"createCampaign", "patchCampaign", "deleteCampaign", "createBids", "patchBid", "deleteBid", "createRestriction", "patchRestriction",
-		"createJsonTemplate", "updateJsonTemplate", "archiveJsonTemplate",
+		"createJsonTemplate", "updateJsonTemplate", "archiveJsonTemplate", "listJsonTemplateVersions", "restoreJsonTemplateVersion",
 		"putCategories", "deleteCategories", "putProducts", "patchProducts", "deleteProducts", "putVendors", "deleteVendors",
 		"createSlots", "patchSlot", "putSlotFallback", "createAdvertiser", "createAudience", "replaceAudience", "createOffsiteCampaign",
 		"reportJob", "putOffsiteReport", "createPlacement", "updatePlacement", "putSegments", "deleteSegment", "uploadSegment",

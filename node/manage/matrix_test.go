@@ -42,6 +42,7 @@ func owned(t *testing.T, w *managetest.Environment) map[string]string {
 	made("POST", "media-service/slots", `{"slotId":"mine","position":"search","dimensions":{}}`, "")
 	ids["template_id"] = made("POST", "campaign-service/json-templates", `{"name":"T","description":"D","jsonSchema":{"type":"object"}}`, "id")
 	ids["json_template_id"] = ids["template_id"]
+	ids["version"] = "1"
 	ids["placement_id"] = made("POST", "placement-service/placements", `{"externalPlacementId":"mine","name":"Placement","jsonTemplateId":"`+ids["template_id"]+`"}`, "placementId")
 	ids["user_id"] = made("POST", "user-service/advertiser-users", `{"email":"mine@example.com","vendorIds":["mine"]}`, "userId")
 	ids["key_id"] = made("POST", "key-service/keys", `{"kind":"auction","name":"mine"}`, "keyId")

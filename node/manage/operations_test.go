@@ -65,6 +65,9 @@ func (o *operation) target() string {
 			if p.Value.Schema.Value.Format == "uuid" {
 				value = nobody
 			}
+			if p.Value.Schema.Value.Type.Is("integer") {
+				value = "1"
+			}
 			path = strings.ReplaceAll(path, "{"+p.Value.Name+"}", value)
 		}
 		if p.Value.In == "query" && p.Value.Required {

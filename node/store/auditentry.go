@@ -67,6 +67,19 @@ func auditOf(ctx context.Context) *AuditRequest {
 	return a
 }
 
+// Author is who made a change through the management API. It is zero for a change that no request made.
+type Author struct {
+	KeyID     string `json:",omitempty"` // The API key; empty for a console user.
+	UserID    string `json:",omitempty"` // The console user; empty for a key.
+	UserEmail string `json:",omitempty"` // Of that user at the time.
+}
+
+// authorOf returns who makes the request that a context belongs to, as its audit entry says.
+func authorOf(ctx context.Context) Author {
+	e, _ := auditOf(ctx).missing()
+	return Author{KeyID: e.KeyID, UserID: e.UserID, UserEmail: e.UserEmail}
+}
+
 // MarkUnknown records that the request may have changed something, because its handler panicked.
 func (a *AuditRequest) MarkUnknown() { a.update(func() { a.changed = true }) }
 

@@ -32,6 +32,9 @@ type Collection[T any] struct {
 	in   collection[T]
 	item func(*T) *Item
 	most int
+	// keep completes an item that is created (before is nil) or changed, and returns what the same command writes with it. Nil adds
+	// nothing.
+	keep func(ctx context.Context, t Tenant, before, x *T) []command.Record
 }
 
 // NewCollection returns the collection of a plain resource, whose items only the management API reads. Its name, in plural,
@@ -65,7 +68,11 @@ func (c Collection[T]) Create(ctx context.Context, t Tenant, x *T) error {
 	i := c.item(x)
 	i.ID, i.CreatedMillis = t.mint(ctx, 0), t.now()
 	i.UpdatedMillis = i.CreatedMillis
-	stored, err := c.in.addWithin(ctx, t, c.most, []T{*x})
+	var more []command.Record
+	if c.keep != nil {
+		more = c.keep(ctx, t, nil, x)
+	}
+	stored, err := c.in.addWithin(ctx, t, c.most, []T{*x}, more...)
 	if err != nil {
 		return limited(err, c.in.name, c.most)
 	}
@@ -99,11 +106,14 @@ func (c Collection[T]) List(t Tenant, p Page, keep func(*T) bool) ([]T, bool, er
 func (c Collection[T]) Change(ctx context.Context, t Tenant, id ids.UUID, fn func(*T) error) (T, error) {
 	return c.in.update(ctx, t, keyOfID(id), func(x *T) ([]command.Record, error) {
 		before := *x
-		err := fn(x)
-		if err == nil && !reflect.DeepEqual(before, *x) {
-			c.item(x).UpdatedMillis = t.now()
+		if err := fn(x); err != nil || reflect.DeepEqual(before, *x) {
+			return nil, err
 		}
-		return nil, err
+		c.item(x).UpdatedMillis = t.now()
+		if c.keep == nil {
+			return nil, nil
+		}
+		return c.keep(ctx, t, &before, x), nil
 	})
 }
 

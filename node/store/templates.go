@@ -18,11 +18,16 @@ type Template struct {
 	Archived          bool            // It accepts no new content. Archiving is permanent.
 	PreviewScreenshot string          // Empty when there is none.
 	PreviewURL        string
+	// Version counts the changes from 1. Before TemplateVersionsMax was introduced it was not stored; number reads it.
+	Version int    `json:",omitempty"`
+	By      Author `json:",omitzero"` // Who made this version.
 }
 
-// Templates returns the collection of all templates, archived ones included.
+// Templates returns the collection of all templates, archived ones included. A change keeps the version before it.
 func Templates() Collection[Template] {
-	return newCollection(command.RecordTemplate, command.RecordTemplateIndex, (*Template).uniqueName)
+	c := newCollection(command.RecordTemplate, command.RecordTemplateIndex, (*Template).uniqueName)
+	c.keep = keepTemplate
+	return c
 }
 
 // uniqueName is the name in the form in which names are compared. An archived template frees its name; the id stands in for it.

@@ -24,6 +24,7 @@ import { reportTests } from "./reports.mjs";
 import { roleTests } from "./roles.mjs";
 import { savedViewTests } from "./savedViews.mjs";
 import { simulationTests } from "./simulations.mjs";
+import { templateTests } from "./templates.mjs";
 import { webhookTests } from "./webhooks.mjs";
 
 const given = { browser: null, demo: null, shop: null };
@@ -61,6 +62,7 @@ simulationTests(given);
 webhookTests(given);
 savedViewTests(given);
 bannerTests(given);
+templateTests(given);
 incrementalityTests(given);
 reachTests(given);
 assetTests(given);

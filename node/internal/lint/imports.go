@@ -185,7 +185,7 @@ func onlyCallers(p *Package) []Finding {
 		{"node/cli", []string{"node"}, "the command line is the outermost package"},
 		{"shard", []string{"node/...", "bench/...", "shard/shardtest"}, "parts of the engine do not depend on the whole"},
 		{"raftstore", []string{"node/daemon", "node/cluster", "bench/...", "raftstore/raftstoretest"}, "parts of the store do not depend on the whole"},
-		{"shard/shardtest", []string{"node/manage/managetest"}, "only tests need the model"},
+		{"shard/shardtest", []string{"node/manage/managetest", "bench/cells"}, "only tests and the simulation of cells need the model"},
 		{"node/manage/managetest", []string{"node/sinks/sinkstest"}, "only tests need a test server"},
 	} {
 		if !slices.Contains(p.Imports, inModule(rule.imported)) {

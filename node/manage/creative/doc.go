@@ -1,6 +1,12 @@
 // Package creative serves what ads look like and where they appear: placements, media slots, assets, and the JSON
 // templates that the content of banners and sponsored brands fills in.
 //
+// # Templates
+//
+// The newest 20 versions of a template are kept (store.TemplateVersionsMax), each with who made it, and can be brought
+// back as a new version. Limits: templates cannot be deleted, so neither can their versions; a change through a node
+// that does not know versions yet, during an upgrade, starts the history again.
+//
 // # Placements
 //
 // A placement describes where sponsored brands appear on a storefront and what their content must have. Limit: a

@@ -33,6 +33,15 @@ func RegisterTemplates(api huma.API) {
 		ID: "archiveJsonTemplate", Method: http.MethodPost, Path: oneTemplate + "/archive", Tag: templateTag,
 		Doc: "Archive a JSON template permanently: it accepts no new content, and its name is free again.",
 	}, archive)
+	resource.Add(api, resource.Op{
+		ID: "listJsonTemplateVersions", Method: http.MethodGet, Path: oneTemplate + "/versions", Tag: templateTag,
+		Doc: "List the newest 20 versions of a JSON template, the present one first. A change of anything in it makes a version.",
+	}, listVersions)
+	resource.Add(api, resource.Op{
+		ID: "restoreJsonTemplateVersion", Method: http.MethodPost, Path: oneTemplate + "/versions/{version}/restore", Tag: templateTag,
+		Doc: "Bring back what a version of a JSON template contained, as a new version. It is checked as a change is. " +
+			"An archived template stays archived.",
+	}, restoreVersion)
 }
 
 // templates are served from the store's collection.

@@ -249,6 +249,8 @@ export interface Schemas {
   "template.Body": { "adFormat"?: "banner" | "sponsored_brand"; "description": string; "jsonSchema": Record<string, unknown>; "name": string; "previewScreenshot"?: string; "previewUrl"?: string };
   "template.List": { "hasMore": boolean; "jsonTemplates": (Schemas["resource.Template"])[]; "nextPage"?: string };
   "template.Patch": { "description"?: string; "jsonSchema"?: Record<string, unknown>; "name"?: string; "previewScreenshot"?: string | null; "previewUrl"?: string | null };
+  "template.Version": { "changedAt": string; "description": string; "isArchived": boolean; "jsonSchema": Record<string, unknown>; "keyId"?: string; "name": string; "previewScreenshot"?: string; "previewUrl"?: string; "userEmail"?: string; "userId"?: string; "version": number };
+  "template.VersionList": { "versions": (Schemas["template.Version"])[] };
   "user.Body": { "email": string; "familyName"?: string; "givenName"?: string; "languagePreference"?: "en" | "fr" | "es" | "pt" | "ru" | "ar-AE" | "de" | "ko"; "vendorIds": (string)[] };
   "user.PatchBody": { "email"?: string; "familyName"?: string | null; "givenName"?: string | null; "languagePreference"?: "en" | "fr" | "es" | "pt" | "ru" | "ar-AE" | "de" | "ko"; "vendorIds"?: (string)[] };
   "user.User": { "createdAt": string; "email": string; "familyName": string; "givenName": string; "languagePreference": string; "updatedAt": string; "userId": string; "vendorIds": (string)[] };
@@ -569,6 +571,18 @@ export interface Operations {
   };
   "POST /campaign-service/json-templates/{json_template_id}/archive": {
     path: { "json_template_id": string };
+    query: {};
+    body: undefined;
+    answer: Schemas["resource.Template"];
+  };
+  "GET /campaign-service/json-templates/{json_template_id}/versions": {
+    path: { "json_template_id": string };
+    query: { "consistency"?: "linearizable" | "local" };
+    body: undefined;
+    answer: Schemas["template.VersionList"];
+  };
+  "POST /campaign-service/json-templates/{json_template_id}/versions/{version}/restore": {
+    path: { "json_template_id": string; "version": number };
     query: {};
     body: undefined;
     answer: Schemas["resource.Template"];

@@ -15,6 +15,7 @@ import { Page } from "../ui/Page";
 import { SchemaFields } from "../ui/SchemaFields";
 import { Empty, Failure } from "../ui/States";
 import { Time } from "../ui/time";
+import { TemplateHistory } from "./TemplateHistory";
 
 type Template = Schemas["resource.Template"];
 
@@ -44,7 +45,7 @@ export default function Templates() {
     <Page
       title="Templates"
       actions={add}
-      about="What the content of a banner or sponsored brand must contain, as a JSON schema. The node keeps the newest version of a template only; who changed it before is in the audit log."
+      about="What the content of a banner or sponsored brand must contain, as a JSON schema. The node keeps the newest 20 versions of each template."
     >
       <Group align="flex-end">
         <TextInput label="Search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} w={220} />
@@ -157,6 +158,7 @@ function Edit({ template, close }: { template: Template; close: () => void }) {
           />
         </Group>
       )}
+      {canWrite && <TemplateHistory template={template} restored={close} />}
       {schema && <SchemaForm schema={schema} />}
     </Stack>
   );
