@@ -88,7 +88,7 @@ func (c *cell) restore() error {
 	return nil
 }
 
-// money is what a campaign has at the beginning.
+// What a marketplace and a campaign have at the beginning.
 const (
 	campaignsEach = 2
 	clickPrice    = money.Micros(100_000)

@@ -42,7 +42,7 @@ func TestForgetfulStorefrontsLoseWhatWasNotArchived(t *testing.T) {
 
 // The checks find a marketplace that is open in two cells, a cell that another one's death has changed, and a click too many.
 func TestTheChecksFail(t *testing.T) {
-	play := func() *world {
+	play := func() *simulation {
 		w, err := played(small())
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestTheChecksFail(t *testing.T) {
 func TestTheOldCellStaysClosed(t *testing.T) {
 	o := small()
 	o.DieAt = 0
-	w, err := newWorld(o)
+	w, err := newSimulation(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestPlacementByLoadIsWithinTheBound(t *testing.T) {
 	for seed := range uint64(20) {
 		o := small()
 		o.Seed = seed
-		w, err := newWorld(o)
+		w, err := newSimulation(o)
 		if err != nil {
 			t.Fatal(err)
 		}

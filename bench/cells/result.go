@@ -30,8 +30,8 @@ func perform(o options, out io.Writer) error {
 	return w.compare(other, out)
 }
 
-func played(o options) (*world, error) {
-	w, err := newWorld(o)
+func played(o options) (*simulation, error) {
+	w, err := newSimulation(o)
 	if err == nil {
 		err = w.run()
 	}
@@ -57,7 +57,7 @@ func printPlacement(o options, out io.Writer) {
 }
 
 // check audits every cell, and compares the clicks of each marketplace with what its storefront has issued.
-func (w *world) check() error {
+func (w *simulation) check() error {
 	counted := make([]map[uint16]int64, len(w.cells))
 	for i, c := range w.cells {
 		var err error
@@ -80,7 +80,7 @@ func (w *world) check() error {
 }
 
 // print prints what the death and the move have refused and lost.
-func (w *world) print(out io.Writer) {
+func (w *simulation) print(out io.Writer) {
 	issued, waiting := 0, 0
 	for i := range w.shops {
 		issued += int(w.shops[i].issued)
@@ -100,7 +100,7 @@ func (w *world) print(out io.Writer) {
 }
 
 // compare checks that the death of a cell has changed nothing in the others.
-func (w *world) compare(calm *world, out io.Writer) error {
+func (w *simulation) compare(calm *simulation, out io.Writer) error {
 	same := 0
 	for i := range w.cells {
 		if i == w.dead {

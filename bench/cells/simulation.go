@@ -49,8 +49,8 @@ type accepted struct {
 	at     time.Duration
 }
 
-// world is a run.
-type world struct {
+// simulation is a run.
+type simulation struct {
 	o      options
 	random *rand.Rand
 	cells  []*cell
@@ -66,9 +66,9 @@ type world struct {
 	deadOnly int // Of them those for the dead cell.
 }
 
-// newWorld places the marketplaces and creates them in their cells.
-func newWorld(o options) (*world, error) {
-	w := &world{o: o, random: rand.New(rand.NewPCG(o.Seed, 1)), dead: -1, moving: -1}
+// newSimulation places the marketplaces and creates them in their cells.
+func newSimulation(o options) (*simulation, error) {
+	w := &simulation{o: o, random: rand.New(rand.NewPCG(o.Seed, 1)), dead: -1, moving: -1}
 	for range o.Cells {
 		c, err := newCell()
 		if err != nil {
@@ -102,7 +102,7 @@ func newWorld(o options) (*world, error) {
 }
 
 // largestOutside returns the largest shop that is in another cell than this one.
-func (w *world) largestOutside(cell int) (largest int) {
+func (w *simulation) largestOutside(cell int) (largest int) {
 	largest = -1
 	for i := range w.shops {
 		if w.shops[i].cell != cell && (largest < 0 || w.shops[i].weight > w.shops[largest].weight) {
@@ -113,7 +113,7 @@ func (w *world) largestOutside(cell int) (largest int) {
 }
 
 // run plays the whole time, and a while longer until no storefront waits.
-func (w *world) run() error {
+func (w *simulation) run() error {
 	for ; w.now < w.o.Length; w.now += step {
 		if err := w.happen(); err != nil {
 			return err
@@ -132,16 +132,16 @@ func (w *world) run() error {
 	return nil
 }
 
-func (w *world) millis() int64 { return begin + w.now.Milliseconds() }
+func (w *simulation) millis() int64 { return begin + w.now.Milliseconds() }
 
 // arrivals returns how many clicks happen in this step, evenly over time.
-func (w *world) arrivals() int {
+func (w *simulation) arrivals() int {
 	at := func(t time.Duration) int { return int(t.Seconds() * float64(w.o.Rate)) }
 	return at(w.now+step) - at(w.now)
 }
 
 // send reports what a storefront has, unless it was refused less than retry ago.
-func (w *world) send(s *shop) error {
+func (w *simulation) send(s *shop) error {
 	if len(s.waiting) == 0 || w.now < s.retryAt {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (w *world) send(s *shop) error {
 }
 
 // happen does what is planned for this step.
-func (w *world) happen() error {
+func (w *simulation) happen() error {
 	for i, c := range w.cells {
 		offset := w.o.Archive * time.Duration(i) / time.Duration(len(w.cells)) // The cells archive one after the other.
 		if !c.down && (w.now+offset)%w.o.Archive < step {
@@ -190,7 +190,7 @@ func (w *world) happen() error {
 }
 
 // restore brings the dead cell back, counts what it has lost, and lets its storefronts repeat what they remember.
-func (w *world) restore() error {
+func (w *simulation) restore() error {
 	c := w.cells[w.dead]
 	if err := c.restore(); err != nil {
 		return err
