@@ -150,10 +150,8 @@ func (c *cell) split(now int64, only uint16) (*cell, error) {
 	}
 	made := &cell{replica: r, campaigns: c.campaigns}
 	for _, m := range r.Queries().Marketplaces() {
-		if m.Closed() == (m.Ordinal == only) {
-			if err := made.setClosed(now, m.Ordinal, m.Ordinal != only); err != nil {
-				return nil, err
-			}
+		if err := made.setClosed(now, m.Ordinal, m.Ordinal != only); err != nil {
+			return nil, err
 		}
 	}
 	made.takeBackup()

@@ -31,34 +31,34 @@ func TestADeadCellAndAMove(t *testing.T) {
 func TestForgetfulStorefrontsLoseWhatWasNotArchived(t *testing.T) {
 	o := small()
 	o.Remember = 0
-	w, err := played(o)
+	sim, err := played(o)
 	if err == nil {
-		err = w.check()
+		err = sim.check()
 	}
-	if err != nil || w.lost == 0 || w.missing != w.lost {
-		t.Errorf("%v: %d accepted clicks were not archived, %d are missing", err, w.lost, w.missing)
+	if err != nil || sim.lost == 0 || sim.missing != sim.lost {
+		t.Errorf("%v: %d accepted clicks were not archived, %d are missing", err, sim.lost, sim.missing)
 	}
 }
 
 // The checks find a marketplace that is open in two cells, a cell that another one's death has changed, and a click too many.
 func TestTheChecksFail(t *testing.T) {
 	play := func() *simulation {
-		w, err := played(small())
+		sim, err := played(small())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return w
+		return sim
 	}
-	w := play()
-	s := &w.shops[w.moving]
-	if good, err := w.cells[s.cell].report(w.millis(), s.ordinal, append(s.waiting, click(s.ordinal, s.issued, s.campaign, w.millis()))); !good || err != nil {
+	sim := play()
+	s := &sim.shops[sim.moving]
+	if good, err := sim.cells[s.cell].report(sim.millis(), s.ordinal, append(s.waiting, click(s.ordinal, s.issued, s.campaign, sim.millis()))); !good || err != nil {
 		t.Fatalf("a click that no storefront has: %v, %v", good, err)
 	}
-	if err := w.check(); err == nil {
+	if err := sim.check(); err == nil {
 		t.Error("a click too many is not found")
 	}
 	calm := play()
-	if err := w.compare(calm, io.Discard); err == nil {
+	if err := sim.compare(calm, io.Discard); err == nil {
 		t.Error("a changed cell is not found")
 	}
 	if err := calm.compare(play(), io.Discard); err != nil {
@@ -70,16 +70,16 @@ func TestTheChecksFail(t *testing.T) {
 func TestTheOldCellStaysClosed(t *testing.T) {
 	o := small()
 	o.DieAt = 0
-	w, err := newSimulation(o)
+	sim, err := newSimulation(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := w.shops[w.moving].cell
-	if err := w.run(); err != nil {
+	old := sim.shops[sim.moving].cell
+	if err := sim.run(); err != nil {
 		t.Fatal(err)
 	}
-	s := &w.shops[w.moving]
-	good, err := w.cells[old].report(w.millis(), s.ordinal, append(s.waiting, click(s.ordinal, s.issued, s.campaign, w.millis())))
+	s := &sim.shops[sim.moving]
+	good, err := sim.cells[old].report(sim.millis(), s.ordinal, append(s.waiting, click(s.ordinal, s.issued, s.campaign, sim.millis())))
 	if good || err != nil || s.cell == old {
 		t.Errorf("the old cell accepts a click: %v, %v", good, err)
 	}
@@ -89,14 +89,14 @@ func TestPlacementByLoadIsWithinTheBound(t *testing.T) {
 	for seed := range uint64(20) {
 		o := small()
 		o.Seed = seed
-		w, err := newSimulation(o)
+		sim, err := newSimulation(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		share, largest := make([]float64, o.Cells), 0.0
-		for i := range w.shops {
-			share[w.shops[i].cell] += w.shops[i].weight
-			largest = max(largest, w.shops[i].weight)
+		for i := range sim.shops {
+			share[sim.shops[i].cell] += sim.shops[i].weight
+			largest = max(largest, sim.shops[i].weight)
 		}
 		for c, got := range share {
 			if bound := max(largest, 4.0/3/float64(o.Cells)); got > bound {
@@ -111,7 +111,12 @@ func TestCommandLine(t *testing.T) {
 	if code := simulate([]string{"-marketplaces=30", "-cells=3", "-length=2m", "-die=0", "-move=30s", "-move-time=10s", "-rate=20"}, &out, &problem); code != 0 {
 		t.Errorf("code %d: %s", code, problem.String())
 	}
-	if code := simulate([]string{"-cells=x"}, io.Discard, io.Discard); code != 2 {
-		t.Errorf("code %d", code)
+	for _, wrong := range []string{
+		"-cells=x", "-cells=1", "-marketplaces=65536", "-marketplaces=3", "-rate=0", "-exponent=-1", "-archive=0s", "-remember=-1s",
+		"-die=77.05s", "-die=14m", "-outage=0s", "-move=14m", "-move-time=10ms",
+	} {
+		if code := simulate([]string{wrong}, io.Discard, io.Discard); code != 2 {
+			t.Errorf("%s: code %d", wrong, code)
+		}
 	}
 }

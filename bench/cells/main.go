@@ -42,6 +42,10 @@ func simulate(args []string, stdout, stderr io.Writer) int {
 		}
 		return 2
 	}
+	if err := o.check(); err != nil {
+		_, _ = fmt.Fprintln(stderr, "cells:", err)
+		return 2
+	}
 	if err := perform(o, stdout); err != nil {
 		_, _ = fmt.Fprintln(stderr, "cells:", err)
 		return 1

@@ -10,15 +10,15 @@ import (
 // perform makes a run, and a second one in which no cell dies, and prints and checks what came of them.
 func perform(o options, out io.Writer) error {
 	printPlacement(o, out)
-	w, err := played(o)
+	sim, err := played(o)
 	if err != nil {
 		return err
 	}
-	if err := w.check(); err != nil {
+	if err := sim.check(); err != nil {
 		return err
 	}
-	w.print(out)
-	if w.dead < 0 {
+	sim.print(out)
+	if sim.dead < 0 {
 		return nil
 	}
 	calm := o
@@ -27,15 +27,15 @@ func perform(o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return w.compare(other, out)
+	return sim.compare(other, out)
 }
 
 func played(o options) (*simulation, error) {
-	w, err := newSimulation(o)
+	sim, err := newSimulation(o)
 	if err == nil {
-		err = w.run()
+		err = sim.run()
 	}
-	return w, err
+	return sim, err
 }
 
 // printPlacement prints the shares of the cells by each rule of placement.
@@ -57,19 +57,19 @@ func printPlacement(o options, out io.Writer) {
 }
 
 // check audits every cell, and compares the clicks of each marketplace with what its storefront has issued.
-func (w *simulation) check() error {
-	counted := make([]map[uint16]int64, len(w.cells))
-	for i, c := range w.cells {
+func (sim *simulation) check() error {
+	counted := make([]map[uint16]int64, len(sim.cells))
+	for i, c := range sim.cells {
 		var err error
 		if counted[i], err = c.audit(); err != nil {
 			return fmt.Errorf("cell %d: %w", i, err)
 		}
 	}
-	for i := range w.shops {
-		s := &w.shops[i]
+	for i := range sim.shops {
+		s := &sim.shops[i]
 		got, want := counted[s.cell][s.ordinal], int64(s.issued)-int64(len(s.waiting))
-		if w.o.Remember < w.o.Archive && s.cell == w.dead { // What storefronts do not repeat is lost.
-			w.missing += int(want - got)
+		if sim.o.Remember < sim.o.Archive && s.cell == sim.dead { // What storefronts do not repeat is lost.
+			sim.missing += int(want - got)
 			continue
 		}
 		if got != want {
@@ -80,33 +80,33 @@ func (w *simulation) check() error {
 }
 
 // print prints what the death and the move have refused and lost.
-func (w *simulation) print(out io.Writer) {
+func (sim *simulation) print(out io.Writer) {
 	issued, waiting := 0, 0
-	for i := range w.shops {
-		issued += int(w.shops[i].issued)
-		waiting += len(w.shops[i].waiting)
+	for i := range sim.shops {
+		issued += int(sim.shops[i].issued)
+		waiting += len(sim.shops[i].waiting)
 	}
 	_, _ = fmt.Fprintf(out, "%d clicks in %v; requests refused: %d of the dead cell, %d of the moving marketplace; %d clicks wait at the end\n",
-		issued, w.o.Length, w.deadOnly, w.refused-w.deadOnly, waiting)
-	if w.dead >= 0 {
+		issued, sim.o.Length, sim.deadOnly, sim.refused-sim.deadOnly, waiting)
+	if sim.dead >= 0 {
 		_, _ = fmt.Fprintf(out, "cell %d dies at %v and serves again after %v: of its accepted clicks %d were not archived; after the storefronts "+
-			"repeated what they remember, %d are missing\n", w.dead, w.o.DieAt, w.o.Outage, w.lost, w.missing)
+			"repeated what they remember, %d are missing\n", sim.dead, sim.o.DieAt, sim.o.Outage, sim.lost, sim.missing)
 	}
-	if w.moving >= 0 {
-		s := &w.shops[w.moving]
+	if sim.moving >= 0 {
+		s := &sim.shops[sim.moving]
 		_, _ = fmt.Fprintf(out, "marketplace %d (%.1f %% of the traffic) moves to cell %d: all of its %d clicks are counted there, once\n",
 			s.ordinal, 100*s.weight, s.cell, s.issued-uint32(len(s.waiting)))
 	}
 }
 
 // compare checks that the death of a cell has changed nothing in the others.
-func (w *simulation) compare(calm *simulation, out io.Writer) error {
+func (sim *simulation) compare(calm *simulation, out io.Writer) error {
 	same := 0
-	for i := range w.cells {
-		if i == w.dead {
+	for i := range sim.cells {
+		if i == sim.dead {
 			continue
 		}
-		if w.cells[i].replica.Machine.Digest() != calm.cells[i].replica.Machine.Digest() {
+		if sim.cells[i].replica.Machine.Digest() != calm.cells[i].replica.Machine.Digest() {
 			return fmt.Errorf("cell %d has another state than in a run in which no cell dies", i)
 		}
 		same++

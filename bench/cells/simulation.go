@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -28,9 +29,44 @@ type options struct {
 	Remember     time.Duration // For how long storefronts keep what was accepted, to repeat it when a cell was restored.
 	DieAt        time.Duration // When the fullest cell dies; 0: none dies.
 	Outage       time.Duration // From the death until the restored cell serves.
-	MoveAt       time.Duration // When the largest marketplace of the second cell moves to a cell of its own; 0: none moves.
+	MoveAt       time.Duration // When the largest marketplace outside the fullest cell moves to a cell of its own; 0: none moves.
 	MoveTime     time.Duration // From the closing until it is open there: a backup and a restore.
 }
+
+// check returns an error that names the first option that cannot be simulated.
+func (o *options) check() error {
+	switch {
+	case o.Cells < 2 || o.Cells > cellsMax:
+		return fmt.Errorf("-cells is %d; it is 2 to %d", o.Cells, cellsMax)
+	case o.Marketplaces < o.Cells || o.Marketplaces > math.MaxUint16:
+		return fmt.Errorf("-marketplaces is %d; it is -cells to %d", o.Marketplaces, math.MaxUint16)
+	case o.Rate < 1 || o.Rate > rateMax:
+		return fmt.Errorf("-rate is %d; it is 1 to %d", o.Rate, rateMax)
+	case o.Exponent < 0 || o.Exponent > exponentMax:
+		return fmt.Errorf("-exponent is %v; it is 0 to %d", o.Exponent, exponentMax)
+	case o.Archive < step:
+		return fmt.Errorf("-archive is %v; it is at least %v", o.Archive, step)
+	case o.Remember < 0:
+		return fmt.Errorf("-remember is %v; it is 0 or more", o.Remember)
+	case !o.happens(o.DieAt, o.Outage):
+		return fmt.Errorf("-die is %v and -outage %v; they are multiples of %v that end before -length %v", o.DieAt, o.Outage, step, o.Length)
+	case !o.happens(o.MoveAt, o.MoveTime):
+		return fmt.Errorf("-move is %v and -move-time %v; they are multiples of %v that end before -length %v", o.MoveAt, o.MoveTime, step, o.Length)
+	}
+	return nil
+}
+
+// happens reports whether what begins at a time and takes a while does so at steps of the run; what begins at 0 does not happen.
+func (o *options) happens(at, takes time.Duration) bool {
+	return at == 0 || at > 0 && at%step == 0 && takes >= step && takes%step == 0 && at+takes < o.Length
+}
+
+// Bounds of the options. BOUND: memory; a run keeps every click.
+const (
+	cellsMax    = 1_000
+	rateMax     = 10_000
+	exponentMax = 4
+)
 
 // shop is the storefront of a marketplace.
 type shop struct {
@@ -68,63 +104,63 @@ type simulation struct {
 
 // newSimulation places the marketplaces and creates them in their cells.
 func newSimulation(o options) (*simulation, error) {
-	w := &simulation{o: o, random: rand.New(rand.NewPCG(o.Seed, 1)), dead: -1, moving: -1}
+	sim := &simulation{o: o, random: rand.New(rand.NewPCG(o.Seed, 1)), dead: -1, moving: -1}
 	for range o.Cells {
 		c, err := newCell()
 		if err != nil {
 			return nil, err
 		}
-		w.cells = append(w.cells, c)
+		sim.cells = append(sim.cells, c)
 	}
 	all := markets(o.Marketplaces, o.Exponent, rand.New(rand.NewPCG(o.Seed, 2)))
 	placed := byLoad(all, o.Cells)
 	sum := 0.0
 	for i, m := range all {
-		first, err := w.cells[placed[i]].add(m.ordinal)
+		first, err := sim.cells[placed[i]].add(m.ordinal)
 		if err != nil {
 			return nil, err
 		}
 		sum += m.weight
-		w.shops, w.upTo = append(w.shops, shop{market: m, cell: placed[i], campaign: first}), append(w.upTo, sum)
+		sim.shops, sim.upTo = append(sim.shops, shop{market: m, cell: placed[i], campaign: first}), append(sim.upTo, sum)
 	}
-	for _, c := range w.cells {
+	for _, c := range sim.cells {
 		c.takeBackup()
 	}
 	share, _ := placed.loads(all, o.Cells)
 	fullest := slices.Index(share, slices.Max(share))
 	if o.DieAt > 0 {
-		w.dead = fullest
+		sim.dead = fullest
 	}
 	if o.MoveAt > 0 { // The same one whether a cell dies or not.
-		w.moving = w.largestOutside(fullest)
+		sim.moving = sim.largestOutside(fullest)
 	}
-	return w, nil
+	return sim, nil
 }
 
 // largestOutside returns the largest shop that is in another cell than this one.
-func (w *simulation) largestOutside(cell int) (largest int) {
+func (sim *simulation) largestOutside(cell int) (largest int) {
 	largest = -1
-	for i := range w.shops {
-		if w.shops[i].cell != cell && (largest < 0 || w.shops[i].weight > w.shops[largest].weight) {
+	for i := range sim.shops {
+		if sim.shops[i].cell != cell && (largest < 0 || sim.shops[i].weight > sim.shops[largest].weight) {
 			largest = i
 		}
 	}
 	return largest
 }
 
-// run plays the whole time, and a while longer until no storefront waits.
-func (w *simulation) run() error {
-	for ; w.now < w.o.Length; w.now += step {
-		if err := w.happen(); err != nil {
+// run plays the whole time.
+func (sim *simulation) run() error {
+	for ; sim.now < sim.o.Length; sim.now += step {
+		if err := sim.happen(); err != nil {
 			return err
 		}
-		for range w.arrivals() {
-			s := &w.shops[sort.SearchFloat64s(w.upTo, w.random.Float64()*w.upTo[len(w.upTo)-1])]
-			s.waiting = append(s.waiting, click(s.ordinal, s.issued, s.campaign+s.issued%campaignsEach, w.millis()))
+		for range sim.arrivals() {
+			s := &sim.shops[sort.SearchFloat64s(sim.upTo, sim.random.Float64()*sim.upTo[len(sim.upTo)-1])]
+			s.waiting = append(s.waiting, click(s.ordinal, s.issued, s.campaign+s.issued%campaignsEach, sim.millis()))
 			s.issued++
 		}
-		for i := range w.shops {
-			if err := w.send(&w.shops[i]); err != nil {
+		for i := range sim.shops {
+			if err := sim.send(&sim.shops[i]); err != nil {
 				return err
 			}
 		}
@@ -132,66 +168,72 @@ func (w *simulation) run() error {
 	return nil
 }
 
-func (w *simulation) millis() int64 { return begin + w.now.Milliseconds() }
+func (sim *simulation) millis() int64 { return begin + sim.now.Milliseconds() }
 
 // arrivals returns how many clicks happen in this step, evenly over time.
-func (w *simulation) arrivals() int {
-	at := func(t time.Duration) int { return int(t.Seconds() * float64(w.o.Rate)) }
-	return at(w.now+step) - at(w.now)
+func (sim *simulation) arrivals() int {
+	at := func(t time.Duration) int { return int(t.Seconds() * float64(sim.o.Rate)) }
+	return at(sim.now+step) - at(sim.now)
 }
 
 // send reports what a storefront has, unless it was refused less than retry ago.
-func (w *simulation) send(s *shop) error {
-	if len(s.waiting) == 0 || w.now < s.retryAt {
+func (sim *simulation) send(s *shop) error {
+	if len(s.waiting) == 0 || sim.now < s.retryAt {
 		return nil
 	}
-	good, err := w.cells[s.cell].report(w.millis(), s.ordinal, s.waiting)
+	good, err := sim.cells[s.cell].report(sim.millis(), s.ordinal, s.waiting)
 	if err != nil {
 		return fmt.Errorf("marketplace %d: %w", s.ordinal, err)
 	}
 	if !good {
-		s.retryAt = w.now + retry
-		w.refused++
-		if s.cell == w.dead {
-			w.deadOnly++
+		s.retryAt = sim.now + retry
+		sim.refused++
+		if s.cell == sim.dead {
+			sim.deadOnly++
 		}
 		return nil
 	}
 	for i := range s.waiting {
-		s.accepted = append(s.accepted, accepted{s.waiting[i], w.now})
+		s.accepted = append(s.accepted, accepted{s.waiting[i], sim.now})
 	}
 	s.waiting = nil
 	return nil
 }
 
 // happen does what is planned for this step.
-func (w *simulation) happen() error {
-	for i, c := range w.cells {
-		offset := w.o.Archive * time.Duration(i) / time.Duration(len(w.cells)) // The cells archive one after the other.
-		if !c.down && (w.now+offset)%w.o.Archive < step {
+func (sim *simulation) happen() error {
+	for i, c := range sim.cells {
+		offset := sim.o.Archive * time.Duration(i) / time.Duration(len(sim.cells)) // The cells archive one after the other.
+		if !c.down && (sim.now+offset)%sim.o.Archive < step {
 			c.archive()
 		}
 	}
-	switch {
-	case w.dead >= 0 && w.now == w.o.DieAt:
-		w.cells[w.dead].die()
-	case w.dead >= 0 && w.now == w.o.DieAt+w.o.Outage:
-		return w.restore()
-	case w.moving >= 0 && w.now == w.o.MoveAt:
-		s := &w.shops[w.moving]
-		return w.cells[s.cell].setClosed(w.millis(), s.ordinal, true)
-	case w.moving >= 0 && w.now == w.o.MoveAt+w.o.MoveTime:
-		s := &w.shops[w.moving]
-		made, err := w.cells[s.cell].split(w.millis(), s.ordinal)
-		w.cells, s.cell = append(w.cells, made), len(w.cells)
+	if sim.dead >= 0 && sim.now == sim.o.DieAt {
+		sim.cells[sim.dead].die()
+	}
+	if sim.dead >= 0 && sim.now == sim.o.DieAt+sim.o.Outage {
+		if err := sim.restore(); err != nil {
+			return err
+		}
+	}
+	if sim.moving < 0 {
+		return nil
+	}
+	s := &sim.shops[sim.moving]
+	switch sim.now {
+	case sim.o.MoveAt:
+		return sim.cells[s.cell].setClosed(sim.millis(), s.ordinal, true)
+	case sim.o.MoveAt + sim.o.MoveTime:
+		made, err := sim.cells[s.cell].split(sim.millis(), s.ordinal)
+		sim.cells, s.cell = append(sim.cells, made), len(sim.cells)
 		return err
 	}
 	return nil
 }
 
 // restore brings the dead cell back, counts what it has lost, and lets its storefronts repeat what they remember.
-func (w *simulation) restore() error {
-	c := w.cells[w.dead]
+func (sim *simulation) restore() error {
+	c := sim.cells[sim.dead]
 	if err := c.restore(); err != nil {
 		return err
 	}
@@ -199,18 +241,18 @@ func (w *simulation) restore() error {
 	if err != nil {
 		return err
 	}
-	for i := range w.shops {
-		s := &w.shops[i]
-		if s.cell != w.dead {
+	for i := range sim.shops {
+		s := &sim.shops[i]
+		if s.cell != sim.dead {
 			continue
 		}
-		w.lost += len(s.accepted) - int(has[s.ordinal])
+		sim.lost += len(s.accepted) - int(has[s.ordinal])
 		for _, a := range s.accepted {
-			if a.at >= w.o.DieAt-w.o.Remember {
+			if a.at >= sim.o.DieAt-sim.o.Remember {
 				s.waiting = append(s.waiting, a.record)
 			}
 		}
-		s.accepted = slices.DeleteFunc(s.accepted, func(a accepted) bool { return a.at >= w.o.DieAt-w.o.Remember })
+		s.accepted = slices.DeleteFunc(s.accepted, func(a accepted) bool { return a.at >= sim.o.DieAt-sim.o.Remember })
 	}
 	return nil
 }
