@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -44,56 +45,84 @@ func openShop(t *testing.T, dir string) (s *shop, stop func()) {
 	return s, stop
 }
 
-// call sends a request and returns the answer.
-func (s *shop) call(method, url, key, body string) string {
-	s.Helper()
+// ask sends a request and returns status and body. It may be called by several goroutines.
+func (s *shop) ask(method, url, key, body string) (code int, text string, err error) {
 	r, err := http.NewRequestWithContext(s.Context(), method, url, strings.NewReader(body))
 	if err != nil {
-		s.Fatal(err)
+		return 0, "", err
 	}
 	r.Header.Set("Authorization", "Bearer "+key)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
+		return 0, "", err
+	}
+	all, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(all), errors.Join(err, answer.Body.Close())
+}
+
+// status is ask for a request that has to be answered.
+func (s *shop) status(method, url, key, body string) (code int, text string) {
+	s.Helper()
+	code, text, err := s.ask(method, url, key, body)
+	if err != nil {
 		s.Fatal(err)
 	}
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode >= 300 {
-		s.Fatalf("%s %s: %d, %v: %s", method, url, answer.StatusCode, err, text)
+	return code, text
+}
+
+// call is status for a request that has to succeed.
+func (s *shop) call(method, url, key, body string) string {
+	s.Helper()
+	code, text := s.status(method, url, key, body)
+	if code >= 300 {
+		s.Fatalf("%s %s: %d: %s", method, url, code, text)
 	}
-	_ = answer.Body.Close() // It was read.
-	return string(text)
+	return text
 }
 
 var tokens = regexp.MustCompile(`"resolvedBidId":"([^"]+)"`)
+
+// wins runs an auction and returns the events of a click on each winner, with ids of their own.
+func (s *shop) wins() (clicks []string) {
+	s.Helper()
+	var products []string
+	for i := range 20 {
+		products = append(products, fmt.Sprintf(`"p%d"`, 1+(s.requests*20+i)%200))
+	}
+	s.requests++
+	won := s.call(http.MethodPost, s.auction+"/v2/auctions", s.keys.AuctionKey,
+		`{"auctions":[{"type":"listings","slots":3,"products":{"ids":[`+strings.Join(products, ",")+`]}}]}`)
+	for _, token := range tokens.FindAllStringSubmatch(won, -1) {
+		s.clicks++
+		clicks = append(clicks, fmt.Sprintf(`{"clicks":[{"id":"click-%d","occurredAt":%q,"opaqueUserId":"shopper-%d","resolvedBidId":%q}]}`,
+			s.clicks, time.Now().UTC().Format(time.RFC3339), s.clicks, token[1]))
+	}
+	return clicks
+}
 
 // sell runs some auctions, and clicks what won.
 func (s *shop) sell(auctions int) {
 	s.Helper()
 	for range auctions {
-		var products []string
-		for i := range 20 {
-			products = append(products, fmt.Sprintf(`"p%d"`, 1+(s.requests*20+i)%200))
-		}
-		s.requests++
-		won := s.call(http.MethodPost, s.auction+"/v2/auctions", s.keys.AuctionKey,
-			`{"auctions":[{"type":"listings","slots":3,"products":{"ids":[`+strings.Join(products, ",")+`]}}]}`)
-		for _, token := range tokens.FindAllStringSubmatch(won, -1) {
-			s.clicks++
-			s.call(http.MethodPost, s.auction+"/v2/events", s.keys.AuctionKey, fmt.Sprintf(
-				`{"clicks":[{"id":"click-%d","occurredAt":%q,"opaqueUserId":"shopper-%d","resolvedBidId":%q}]}`,
-				s.clicks, time.Now().UTC().Format(time.RFC3339), s.clicks, token[1]))
+		for _, click := range s.wins() {
+			s.call(http.MethodPost, s.auction+"/v2/events", s.keys.AuctionKey, click)
 		}
 	}
 }
 
 var freshness = regexp.MustCompile(`"completeThrough":"[^"]*"`)
 
-// report returns the marketplace's report of the days around now, without its freshness, as the node at an address gives it.
+// reportAt returns the address of the marketplace's report of the days around now.
+func reportAt(manage string) string {
+	now := time.Now().UTC()
+	return manage + "/public/v1/reporting-service/marketplace/hourly?start_date=" + now.AddDate(0, 0, -1).Format(time.DateOnly) +
+		"&end_date=" + now.AddDate(0, 0, 1).Format(time.DateOnly)
+}
+
+// report returns that report, without its freshness, as the node at an address gives it.
 func (s *shop) report(manage string) string {
 	s.Helper()
-	now := time.Now().UTC()
-	days := "start_date=" + now.AddDate(0, 0, -1).Format(time.DateOnly) + "&end_date=" + now.AddDate(0, 0, 1).Format(time.DateOnly)
-	return freshness.ReplaceAllString(s.call(http.MethodGet, manage+"/public/v1/reporting-service/marketplace/hourly?"+days, s.keys.ManagementKey, ""), "")
+	return freshness.ReplaceAllString(s.call(http.MethodGet, reportAt(manage), s.keys.ManagementKey, ""), "")
 }
 
 // moment returns a moment, and the report of that moment: nothing is sent meanwhile, and the report before it is the one

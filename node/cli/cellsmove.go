@@ -32,15 +32,15 @@ func (cellsMove) Help() string {
      open there, all others of the old cell are closed there. Start the node, and let others join.
   3. Change the file of cells, render the configuration of the load balancer, and reload it.
 
-From step 1 to step 3 auctions, events and changes of the marketplace are answered 503 and nothing of them is recorded; reading
-goes on, and so do the other marketplaces. Clients that repeat what was answered 503 lose nothing: what was charged before is
-recognised in the new cell, with the same keys and tokens. The interruption is about the time of a backup and a restore.
+From step 1 to step 3 auctions, events and changes of the marketplace are answered 503; reading goes on, and so do the other
+marketplaces. Clients that repeat what was answered 503 lose nothing: what was recorded before is recognised in the new cell, with
+the same keys and tokens. The interruption is about the time of a backup and a restore.
 
 Uploaded files are not in a backup: both cells need the same bucket, or copy the directory of blobs between step 1 and 2. Webhooks
 and sinks deliver what was waiting in step 1 from both cells, under the same ids.
 
-The closed marketplace stays in the old cell and can be read there. A backup that fails opens it again. Before step 2 the move can
-be given up with gavel cells open ID.`
+The closed marketplace stays in the old cell and can be read there. A backup that fails opens it again, unless it was closed before.
+Before step 2 the move can be given up with gavel cells open ID.`
 }
 
 // Run closes the marketplace, takes the backup, and says what to do next.
@@ -58,13 +58,20 @@ func (c *cellsMove) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	m, err := planned.client.SetClosed(ctx, id, true)
+	before, err := planned.client.Marketplace(ctx, id)
+	if err != nil {
+		return err
+	}
+	m, err := planned.client.SetClosed(ctx, id, true) // Also when it is closed, perhaps in a part of the cell.
 	if err != nil {
 		return fmt.Errorf("the marketplace is perhaps closed in a part of the cell; repeat the command, or open it with "+
 			"gavel cells open %s: %w", id, err)
 	}
 	fmt.Fprintf(p.out, "closed %s (%s)\n", m.ID, m.Name)
-	if err := planned.write(ctx); err != nil {
+	switch err := planned.write(ctx); {
+	case err != nil && before.Closed: // It may be open in another cell by now.
+		return fmt.Errorf("%w\nthe marketplace stays closed, as it was before this command", err)
+	case err != nil:
 		return errors.Join(err, reopen(p, planned.client, id))
 	}
 	_, err = fmt.Fprintf(p.out, "now, for the first node of the new cell: gavel restore --in %s --only %s\n"+

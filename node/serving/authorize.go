@@ -46,8 +46,10 @@ func (sc *Scratch) authorize(view *market.View, r *Request) (*model.Marketplace,
 	return m, result, apierr.OK
 }
 
-// closedMessage is the message for a request that may be repeated: it then reaches the cell to which the marketplace was moved.
-const closedMessage = "the marketplace is closed here, because it is being moved or was moved to another cell; nothing was recorded"
+// closedMessage is the message for a request that may be repeated: it then reaches the cell to which the marketplace was moved. At
+// the moment of the closing, one group may have recorded its events of a body and another have refused them; repeated there, the
+// former are duplicates.
+const closedMessage = "the marketplace is closed here, because it is being moved or was moved to another cell; repeat the request"
 
 func isIdentity(encoding []byte) bool {
 	const identity = "identity"
