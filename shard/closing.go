@@ -7,13 +7,13 @@ import "github.com/gavel-ads/gavel/shard/command"
 // is refused here and repeated there is recorded once, and one that is repeated after its answer was lost is a duplicate there.
 //
 // INVARIANT: while a marketplace is closed in a group, no command changes its money, catalog, campaigns, segments, users or
-// settings there, nor records of the management API that somebody was told of. What follows from what is stored, such as the
-// pruning of old days, goes on; nobody is told of it, and the other cell does it with its own copy.
+// settings there, nor records of its resources. What follows from what is stored, such as the pruning of old days, goes on; nobody
+// is told of it, and the other cell does it with its own copy. So do records that belong to the cell itself (isKeptUp).
 
 // ofMarketplace is a command on the data of one marketplace.
 type ofMarketplace[T any] interface {
 	*T
-	Of() uint16
+	OfMarketplace() uint16
 }
 
 // applyIfOpen is applyIfCarried for a command on the data of a marketplace; it refuses it while the marketplace is closed.
@@ -21,7 +21,7 @@ func applyIfOpen[T any, P ofMarketplace[T]](
 	m *Machine, carried bool, c *command.Command, read func(*command.Command) (T, error), do func(*T) command.Result,
 ) command.Result {
 	return applyIfCarried(carried, c, read, func(x *T) command.Result {
-		if m.closed(P(x).Of()) {
+		if m.closed(P(x).OfMarketplace()) {
 			return refused(command.MarketplaceClosed, 0)
 		}
 		return do(x)
@@ -34,8 +34,8 @@ func (m *Machine) closed(marketplace uint16) bool {
 	return t != nil && t.closed
 }
 
-// isKeptUp reports whether records of a kind are written in closed marketplaces, too: they say what a node has done, who is
-// signed in, and what was answered.
+// isKeptUp reports whether records of a kind are written in closed marketplaces, too: they say what a node has done, what was
+// answered, and who may use the console of this cell.
 func isKeptUp(k command.RecordKind) bool {
 	switch k {
 	case command.RecordAudit, command.RecordAnswer, command.RecordJob, command.RecordScheduledTask, command.RecordDelivery,

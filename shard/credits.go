@@ -83,7 +83,8 @@ func (m *Machine) closeCredit(key []byte) {
 //
 // INVARIANT: an item of a purchase is credited at most once. Its record is kept as long as a command about it can have
 // an effect: both follow from the day on which the purchase was opened.
-// While the marketplace of one of them is closed, nothing is credited: the purchases stay open, and the other cell credits them.
+//
+// It refuses all of them while the marketplace of one is closed: the purchases stay open, and the other cell credits them.
 func (m *Machine) applyCredits(x *command.ApplyCredits) command.Result {
 	for i := range x.Credits {
 		if m.closed(x.Credits[i].Marketplace) {

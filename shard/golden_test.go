@@ -25,8 +25,7 @@ import (
 //	digest 0f3c...                   the digest of the state after the commands so far
 //	record 0a...                     a record of the state at the end: its key, and then its value
 //
-// There is one log, because nothing was released so far. From the first release on it stays, and a release that adds a
-// level adds a log, written once, when the level is finished, with
+// Whoever adds a level that changes results or stored forms adds a log, written once, when the level is finished, with
 //
 //	go test ./shard -run TestGoldenLogs -golden=N
 //

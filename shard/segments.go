@@ -58,7 +58,7 @@ func (m *Machine) applyCommitSegment(c *command.Command) command.SegmentResult {
 	if err != nil || !m.meta || !isID(x.Segment) || x.Upload.IsZero() || x.Pieces > piecesMax {
 		return command.SegmentResult{Refusal: command.Invalid}
 	}
-	if m.closed(x.Of()) {
+	if m.closed(x.OfMarketplace()) {
 		return command.SegmentResult{Refusal: command.MarketplaceClosed}
 	}
 	return m.commitSegment(&x)
