@@ -112,8 +112,9 @@ func TestCommandLine(t *testing.T) {
 		t.Errorf("code %d: %s", code, problem.String())
 	}
 	for _, wrong := range []string{
-		"-cells=x", "-cells=1", "-marketplaces=65536", "-marketplaces=3", "-rate=0", "-exponent=-1", "-archive=0s", "-remember=-1s",
+		"-cells=x", "-cells=1", "-marketplaces=65536", "-marketplaces=3", "-rate=0", "-exponent=-1", "-exponent=NaN", "-archive=0s", "-remember=-1s",
 		"-die=77.05s", "-die=14m", "-outage=0s", "-move=14m", "-move-time=10ms",
+		"-length=0s", "-length=24h1s",
 	} {
 		if code := simulate([]string{wrong}, io.Discard, io.Discard); code != 2 {
 			t.Errorf("%s: code %d", wrong, code)

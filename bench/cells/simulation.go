@@ -42,8 +42,10 @@ func (o *options) check() error {
 		return fmt.Errorf("-marketplaces is %d; it is -cells to %d", o.Marketplaces, math.MaxUint16)
 	case o.Rate < 1 || o.Rate > rateMax:
 		return fmt.Errorf("-rate is %d; it is 1 to %d", o.Rate, rateMax)
-	case o.Exponent < 0 || o.Exponent > exponentMax:
+	case math.IsNaN(o.Exponent) || o.Exponent < 0 || o.Exponent > exponentMax:
 		return fmt.Errorf("-exponent is %v; it is 0 to %d", o.Exponent, exponentMax)
+	case o.Length < step || o.Length > lengthMax:
+		return fmt.Errorf("-length is %v; it is %v to %v", o.Length, step, lengthMax)
 	case o.Archive < step:
 		return fmt.Errorf("-archive is %v; it is at least %v", o.Archive, step)
 	case o.Remember < 0:
@@ -61,10 +63,11 @@ func (o *options) happens(at, takes time.Duration) bool {
 	return at == 0 || at > 0 && at%step == 0 && takes >= step && takes%step == 0 && at+takes < o.Length
 }
 
-// Bounds of the options. BOUND: memory; a run keeps every click.
+// Bounds of the options. BOUND: memory; a run keeps every click, at most rateMax in each second of lengthMax.
 const (
 	cellsMax    = 1_000
 	rateMax     = 10_000
+	lengthMax   = 24 * time.Hour
 	exponentMax = 4
 )
 
