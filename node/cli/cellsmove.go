@@ -70,7 +70,8 @@ func (c *cellsMove) Run(p *process) error {
 	fmt.Fprintf(p.out, "closed %s (%s)\n", m.ID, m.Name)
 	switch err := planned.write(ctx); {
 	case err != nil && before.Closed: // It may be open in another cell by now.
-		return fmt.Errorf("%w\nthe marketplace stays closed, as it was before this command", err)
+		return fmt.Errorf("%w\nthe marketplace stays closed, as it was before this command; unless it is open in another cell, "+
+			"gavel cells open %s opens it", err, id)
 	case err != nil:
 		return errors.Join(err, reopen(p, planned.client, id))
 	}
