@@ -223,10 +223,10 @@ func (sim *simulation) happen() error {
 		return nil
 	}
 	s := &sim.shops[sim.moving]
-	switch sim.now {
-	case sim.o.MoveAt:
+	if sim.now == sim.o.MoveAt {
 		return sim.cells[s.cell].setClosed(sim.millis(), s.ordinal, true)
-	case sim.o.MoveAt + sim.o.MoveTime:
+	}
+	if sim.now == sim.o.MoveAt+sim.o.MoveTime {
 		made, err := sim.cells[s.cell].split(sim.millis(), s.ordinal)
 		sim.cells, s.cell = append(sim.cells, made), len(sim.cells)
 		return err
