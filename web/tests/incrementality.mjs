@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
+import { signInAs } from "./invitations.mjs";
 import { openCampaign, until } from "./node.mjs";
 import { views } from "./views.mjs";
 
@@ -30,6 +31,22 @@ async function traffic(demo) {
 }
 
 const percent = (n) => `${n > 0 ? "+" : ""}${n.toLocaleString("en-US")}%`;
+
+// checkVendorSees opens the campaign as an analyst of its vendor, who sees the comparison and can change nothing.
+async function checkVendorSees({ browser, demo, shop }, campaignId, report) {
+  const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
+  const { page } = window;
+  await signInAs(window, demo, "vendor_analyst", "measures@example.com", shop.vendor);
+  await window.go(`/campaigns/${campaignId}`);
+  await settled(page);
+  await page.getByRole("heading", { name: /Incrementality/ }).waitFor();
+  await page.getByText(report.conclusion).waitFor();
+  const buyers = page.getByRole("region", { name: "Users who see the campaign and those held out" }).getByRole("row", { name: /^Buyers/ });
+  assert.match(await buyers.innerText(), new RegExp(`^Buyers\\s+${report.shown.buyers} .*\\s${report.heldOut.buyers} `));
+  assert.deepEqual(await page.getByRole("alert").allInnerTexts(), []);
+  assert.equal(await page.getByRole("button", { name: "Edit", exact: true }).count(), 0);
+  await window.close();
+}
 
 export function incrementalityTests(given) {
   test("a holdout is set in the dialog, and the campaign shows its incrementality", async () => {
@@ -103,6 +120,7 @@ export function incrementalityTests(given) {
       assert.ok(cell.x + cell.width <= width, `both groups are seen beside each other, ${name}`);
       if (name !== "narrow") await checkAccessibility(page, "incrementality");
     }
+    await checkVendorSees(given, campaignId, report);
     const unknown = { percent: -3.5, from: null, to: null }; // An answer of the test, which needs more users than a test has.
     await page.route("**/incrementality?*", (route) =>
       route.fulfill({ json: { ...report, buyersLift: unknown, incomplete: true, openUsers: 0 } }),

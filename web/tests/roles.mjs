@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openPage, settled, signedOutNotice } from "./browser.mjs";
+import { signInAs } from "./invitations.mjs";
 import { listed } from "./views.mjs";
 
 const vendor = "v10";
@@ -19,13 +20,6 @@ const roles = {
 
 const changing = /^(Create|Save|Adjust|Invite|Edit|Terminate|Delete|Upload|Add|Revoke|Approve|Reject|Reverse)/;
 
-// invite returns the link with which somebody takes a role.
-async function invite(demo, role, email, ofVendor) {
-  if (!ofVendor) return (await demo.console("POST", "/users", { email, role })).acceptUrl;
-  const invites = [{ vendorEmail: email, vendorId: vendor, targetUserRole: role }];
-  return (await demo.api("POST", "/invitation-service/invitations", { invites })).invites[0].acceptUrl;
-}
-
 export function roleTests(given) {
   for (const [role, { sees, changes, ofVendor }] of Object.entries(roles))
     test(`${role.replace("_", " ")}: every page is shown or is none`, async () => {
@@ -33,11 +27,7 @@ export function roleTests(given) {
       const [own] = (await demo.api("GET", `/campaign-service/campaigns?vendor_id=${vendor}&limit=1`)).campaigns;
       const window = await openPage(browser, demo.origin, { expected: [signedOutNotice] });
       const { page } = window;
-      await page.goto(await invite(demo, role, `${role}@example.com`, ofVendor));
-      await page.getByLabel("Name").fill("Robin");
-      await page.getByRole("textbox", { name: "Password" }).fill("a long enough password");
-      await page.getByRole("button", { name: "Accept and sign in" }).click();
-      await page.getByRole("navigation", { name: "Pages" }).waitFor();
+      await signInAs(window, demo, role, `${role}@example.com`, ofVendor && vendor);
       let offered = 0;
       for (const { page: pattern } of listed()) {
         const path = pattern.replace(":id", pattern.startsWith("/vendors") ? vendor : own.campaignId);
