@@ -7,9 +7,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// recovery runs a campaign without chance under uniform traffic, changes something at noon, and returns after how many
-// seconds the spend stays within 10 % of what is free over the time that remains.
-func recovery(wins float64, change func(plan *Plan, demand *float64, s *State)) (seconds int64) {
+const noon = dayMillis / 2
+
+// recovery runs a campaign without chance under the traffic of a curve that it expects to be uniform, changes something at
+// noon, and returns after how many seconds the spend of an auction stays within 10 % of what is free over the time that
+// remains.
+func recovery(wins float64, traffic func(now int64) float64, change func(plan *Plan, demand *float64, s *State)) (seconds int64) {
 	p := Defaults()
 	w := UniformWeights()
 	w.Level = 1000 * 3600 << 8
@@ -18,21 +21,20 @@ func recovery(wins float64, change func(plan *Plan, demand *float64, s *State)) 
 	var s State
 	var served Served
 	demand, won := 6.0, 0.0 // Full bids would spend six budgets; wins are those of each second at the planned pace.
-	const noon = dayMillis / 2
 	for now := int64(0); now < noon+6*hourMillis; now += 1000 {
 		if now == noon {
 			change(&plan, &demand, &s)
 		}
 		d := s.Tick(now, &plan, served, curve, &p)
 		pass, multiplier := Split(d.Word)
-		rate := demand * 1e10 / 86400 * pass * multiplier * multiplier
+		rate := demand * 1e10 / 86400 * traffic(now) * pass * multiplier * multiplier
 		won += wins * rate / (1e10 / 86400)
 		whole := math.Floor(won)
 		won -= whole
-		served = Served{Expected: money.Micros(rate), Wins: uint64(whole), Auctions: 1000}
+		served = Served{Expected: money.Micros(rate), Wins: uint64(whole), Auctions: uint64(1000 * traffic(now))}
 		plan.Spent += served.Expected
 		free := float64(plan.Budget-plan.Spent) - float64(d.Hold)
-		planned := free / ((1-p.FastFinish)*86400 - float64(now)/1000)
+		planned := free / ((1-p.FastFinish)*86400 - float64(now)/1000) * traffic(now)
 		if now >= noon && math.Abs(rate/planned-1) > 0.1 {
 			seconds = (now-noon)/1000 + 1
 		}
@@ -66,10 +68,25 @@ func TestRecovery(t *testing.T) {
 		{"a doubled bid, ten wins an hour", 10.0 / 3600, bid, 4 * 3600},
 		{"rivals that bid twice as much, ten wins an hour", 10.0 / 3600, rivals, 5 * 3600},
 	} {
-		seconds := recovery(test.wins, test.change)
+		seconds := recovery(test.wins, func(int64) float64 { return 1 }, test.change)
 		t.Logf("%s: %d s", test.name, seconds)
 		if seconds > test.within {
 			t.Errorf("%s: back within 10 %% of the plan after %d s, want %d", test.name, seconds, test.within)
 		}
+	}
+}
+
+// After an hour of five times the traffic, that ends at noon, a campaign goes on as planned for what is left.
+func TestRecoveryAfterASurge(t *testing.T) {
+	surge := func(now int64) float64 {
+		if now >= noon-hourMillis && now < noon {
+			return 5
+		}
+		return 1
+	}
+	seconds := recovery(1, surge, func(*Plan, *float64, *State) {})
+	t.Logf("back within 10 %% of the plan %d s after the surge", seconds)
+	if seconds > 900 {
+		t.Errorf("back within 10 %% of the plan %d s after the surge, want 900", seconds)
 	}
 }

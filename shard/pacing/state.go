@@ -28,6 +28,10 @@ type State struct {
 	cost, traffic      float64 // Expected cost and auctions in the memory of the estimate.
 	seen, seenHours    float64 // Auctions of this period, and the curve's weight while they were counted; see observe.
 
+	// Auctions and the curve's weight of the last minutes, and the auctions of a surge, which are not in seen; see surgeOf.
+	// A new leader begins without them: only the ratio of the first two counts, and a surge passes.
+	lately, latelyHours, surge float64
+
 	used      float64 // Billed in this period and on hold, at the last tick.
 	usedKnown bool    // used is that of this period.
 	behind    float64 // Distance from the plan that is to be made up; below 0 when too much was spent.

@@ -33,7 +33,7 @@ func (s *State) begin(plan *Plan) {
 			s.jump(s.opening)
 		}
 		s.period, s.cap, s.opening = plan.Period, plan.cap(), openingUnknown
-		s.steered, s.seen, s.seenHours, s.behind = 0, 0, 0, 0
+		s.steered, s.seen, s.seenHours, s.surge, s.behind = 0, 0, 0, 0, 0
 		s.usedKnown = false
 		s.counted, s.skip, s.multiplier = 0, 0, 0
 		s.dayStart, s.daySpent = plan.DayStartMillis, 0
@@ -83,7 +83,7 @@ func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64
 	t.seconds = float64(end-start) * perMilli
 	t.forecast = c.level * t.total
 	if now > start && last < end {
-		s.see(float64(now-last)*perMilli, at-c.at(max(last, start)), auctions, c.flat && c.level == 0, p)
+		s.see(t, float64(now-last)*perMilli, at-c.at(max(last, start)), float64(auctions), c.flat && c.level == 0, p)
 	}
 	if from, to := max(plan.DayStartMillis, start), min(plan.DayEndMillis, end); from < to {
 		dayBegin := c.at(from)
@@ -93,16 +93,39 @@ func (s *State) observe(t *traffic, last, now int64, plan *Plan, auctions uint64
 
 // see counts auctions over an interval of dt seconds to which the curve gives a weight of hours. Traffic of which the
 // curve expects nothing, such as that of hours in which the campaign does not compete, says nothing about the rest.
-func (s *State) see(dt, hours float64, auctions uint64, forget bool, p *Params) {
+func (s *State) see(t *traffic, dt, hours, auctions float64, forget bool, p *Params) {
 	if hours <= 0 {
 		return
 	}
 	if forget {
 		kept := decay(dt / p.UnknownMemory)
 		s.seen, s.seenHours = s.seen*kept, s.seenHours*kept
+	} else {
+		auctions -= s.surgeOf(t, dt, hours, auctions, p)
 	}
-	s.seen += float64(auctions)
+	s.seen += auctions
 	s.seenHours += hours
+}
+
+// surgeOf returns how many of the auctions are a surge's and say nothing about the rest of the period: while there are
+// more than Params.SurgeMax times the level, what is above the level. Otherwise an hour of five times the traffic would be
+// expected to go on until midnight. While the surge lasts its auctions are in the level all the same, because nobody knows
+// when it ends, and it may be no surge but the day's true level; they leave it when it has ended. The mean of the last
+// minutes decides, and only if it is of many auctions, because few come in clusters by chance.
+func (s *State) surgeOf(t *traffic, dt, hours, auctions float64, p *Params) float64 {
+	kept := decay(dt / p.SurgeMemory)
+	s.lately, s.latelyHours = s.lately*kept+auctions, s.latelyHours*kept+hours
+	usual := s.levelOf(s.seen, t, p)
+	if usual <= 0 || s.lately < p.SurgeEvidence || s.lately <= p.SurgeMax*usual*s.latelyHours {
+		s.surge *= kept
+		return 0
+	}
+	above := auctions - usual*hours
+	if above < 0 {
+		above = 0
+	}
+	s.surge += above
+	return above
 }
 
 // limits is what may still be spent, in micro-units.
@@ -246,17 +269,20 @@ func (p *Params) bound(aggressiveness float64) float64 {
 
 // level returns the auctions of an average hour as they look now: those of the hours that were seen, weighed against
 // the forecast. It returns 0 when nothing is known.
-func (s *State) level(t *traffic, p *Params) float64 {
+func (s *State) level(t *traffic, p *Params) float64 { return s.levelOf(s.seen+s.surge, t, p) }
+
+// levelOf returns the level when so many auctions were seen in the hours that were.
+func (s *State) levelOf(seen float64, t *traffic, p *Params) float64 {
 	if t.forecast > 0 {
 		if t.forecast < 1 {
 			t.forecast = 1
 		}
-		return (s.seen + p.PriorShare*t.forecast) / (s.seenHours + p.PriorShare*t.total)
+		return (seen + p.PriorShare*t.forecast) / (s.seenHours + p.PriorShare*t.total)
 	}
-	if s.seen <= 0 || s.seenHours <= 0 || t.total <= 0 {
+	if seen <= 0 || s.seenHours <= 0 || t.total <= 0 {
 		return 0
 	}
-	return s.seen / s.seenHours
+	return seen / s.seenHours
 }
 
 // loop returns the time constant of the loop for a campaign that wins so often and a plan of so many seconds.
