@@ -12,13 +12,14 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// beside is what runs beside the workers: requests to the bare server, changes of budgets, reading of the node's metrics,
-// and the progress bar.
+// beside is what runs beside the workers: requests to the bare server, changes of budgets, reading of the node's metrics
+// and reports, and the progress bar.
 type beside struct {
 	bare    *driver.BareServer // Nil: none was asked for.
 	failed  error              // Why requests to the bare server ended early.
 	changer changer
 	watcher watcher
+	fresh   freshness
 }
 
 // startBeside adds what the options ask for to the runner. The caller closes the result after the run.
@@ -50,6 +51,14 @@ func (r *runner) startBeside(ctx context.Context, cfg *config, operator *shop.Cl
 		b.watcher = watcher{urls: cfg.observed, step: r.timeline.step}
 		r.beside = append(r.beside, b.watcher.run)
 	}
+	if cfg.fresh {
+		report, err := operator.MarketplaceReport(ctx, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		b.fresh = freshness{operator: operator, acked: &r.acked, before: report.Clicks.Total}
+		r.beside = append(r.beside, b.fresh.run)
+	}
 	if isTerminal(progress) {
 		r.beside = append(r.beside, func(ctx context.Context, start time.Time) {
 			showProgress(ctx, progress, start, cfg.plan.Duration(), r.timeline)
@@ -74,6 +83,9 @@ func (b *beside) faults() (all []string) {
 	}
 	if b.watcher.failed != nil {
 		all = append(all, "the metrics were not read until the end: "+b.watcher.failed.Error())
+	}
+	if b.fresh.failed != nil {
+		all = append(all, "how fresh reports are was not measured until the end: "+b.fresh.failed.Error())
 	}
 	return all
 }

@@ -33,6 +33,12 @@ type fake struct {
 	adless    bool // Only listings of products have winners.
 	delay     time.Duration
 
+	// oldReports is how many readings of the marketplace's report have the clicks of an earlier one, before one has those of
+	// now; below 0, all but the first fail.
+	oldReports int
+	reports    int
+	oldClicks  int64
+
 	changes int                      // Of the campaign.
 	metrics func(reading int) string // The metrics at each reading, counted from 1.
 	read    int
@@ -70,9 +76,23 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, 200, fmt.Sprintf(`{"completeThrough":%q,"impressions":{"total":%d,"charged":0,"adSpentDecimal":"0"},
 			"clicks":{"total":%d,"charged":%d,"adSpentDecimal":"%d"}}`,
 			time.Now().Add(time.Minute).Format(time.RFC3339Nano), f.impressions, f.clicks, f.charged, f.charged))
+	case path == "/reporting-service/marketplace":
+		f.marketplaceReport(w)
 	default: // Catalog and deposits.
 		answer(w, 200, `{}`)
 	}
+}
+
+func (f *fake) marketplaceReport(w http.ResponseWriter) {
+	if f.reports++; f.oldReports < 0 && f.reports > 1 {
+		answer(w, 500, `{}`)
+		return
+	}
+	if f.oldReports <= 0 || f.reports%(f.oldReports+1) == 1 {
+		f.oldClicks = f.clicks
+	}
+	answer(w, 200, fmt.Sprintf(`{"completeThrough":%q,"impressions":{"adSpentDecimal":"0"},"clicks":{"total":%d,"adSpentDecimal":"0"}}`,
+		time.Now().Format(time.RFC3339Nano), f.oldClicks))
 }
 
 func answer(w http.ResponseWriter, status int, body string) {

@@ -37,8 +37,9 @@ type config struct {
 	fill, check, json     bool
 	bare                  bool
 	changes               driver.Plan // Changes of budgets beside the scenario.
-	page                  string      // The file of the report as a page; empty: none is written.
-	observed              []string    // Base URLs of the nodes whose metrics the page shows.
+	fresh                 bool
+	page                  string   // The file of the report as a page; empty: none is written.
+	observed              []string // Base URLs of the nodes whose metrics the page shows.
 	auctions, ids, slots  int
 	events, tokens        int
 	timeout               time.Duration
@@ -77,6 +78,7 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	f.BoolVar(&cfg.json, "json", false, "print one JSON object instead of text")
 	f.BoolVar(&cfg.bare, "bare", true, "send 200 requests a second to a server that does nothing beside the others, to see what the machine itself costs")
 	f.StringVar(&changes, "changes", "0", "changes of campaigns' budgets a second beside the scenario, like --rate; 0: none")
+	f.BoolVar(&cfg.fresh, "fresh", false, "also measure how long it takes until reports contain what was acknowledged")
 	f.StringVar(&cfg.page, "html", "", "also write the report with plots to this `FILE`; it reads the node's metrics once a second")
 	f.IntVar(&cfg.market.Products, "products", traffic.Small.Products, "products of the market")
 	f.IntVar(&cfg.market.Vendors, "vendors", traffic.Small.Vendors, "vendors of the market")

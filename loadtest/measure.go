@@ -143,6 +143,9 @@ func send(
 	result.fillKinds(r.timeline)
 	result.fillTargets(cfg.auctionURLs, tallies)
 	result.observed = beside.watcher.samples
+	if cfg.fresh {
+		result.fillFreshness(&beside.fresh.lag)
+	}
 	result.Faults = append(result.Faults, beside.faults()...)
 	return result, nil
 }

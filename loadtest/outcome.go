@@ -38,6 +38,8 @@ type outcome struct {
 	Intervals    []intervalLatency
 	Targets      []targetLatency `json:",omitempty"` // Of several listeners.
 	Pages        []pageWinners   `json:",omitempty"`
+	// Freshness is the time from an acknowledgement to a report that has it; empty without --fresh.
+	Freshness map[string]time.Duration `json:",omitempty"`
 
 	total    *tally
 	timeline *timeline
@@ -64,6 +66,14 @@ func (o *outcome) fill(start time.Time, t *tally) {
 	}
 	o.Pages = t.pages
 	o.Faults = append(append(o.Faults, t.wrong...), t.withoutWinners()...)
+}
+
+// fillFreshness adds how long reports lagged behind.
+func (o *outcome) fillFreshness(lag *driver.Histogram) {
+	o.Freshness = map[string]time.Duration{}
+	for _, p := range points {
+		o.Freshness[p.name] = lag.Quantile(p.q)
+	}
 }
 
 // compare compares the reports with everything that was acknowledged, repeats included.
@@ -122,6 +132,9 @@ func (o *outcome) text() string {
 	}
 	for _, p := range o.Pages {
 		line("winners %-10s %d in %d answers", p.Page, p.Winners, p.Requests)
+	}
+	if o.Freshness != nil {
+		line("event to report    p50 %v, p99 %v, longest %v", rounded(o.Freshness["p50"]), rounded(o.Freshness["p99"]), rounded(o.Freshness["max"]))
 	}
 	if o.BareRatio > 0 {
 		line("p99 / bare server  %.2f", o.BareRatio)

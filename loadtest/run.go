@@ -40,6 +40,7 @@ type runner struct {
 	timeline *timeline
 	beside   []func(ctx context.Context, start time.Time) // What runs until the last worker has ended.
 	next     atomic.Int64                                 // The number of the next request of an open-loop plan.
+	acked    atomic.Int64                                 // Clicks acknowledged to any worker.
 }
 
 // run sends the whole plan and returns the workers' tallies and the start.
@@ -87,7 +88,9 @@ func (r *runner) work(ctx context.Context, start time.Time, w scenarios.Worker, 
 		latency := time.Since(intended)
 		t.latency.Record(latency)
 		recorded.record(kindOf(req.Path), intended.Sub(start), latency)
+		before := t.acked.Clicks
 		t.recordOutcome(&req, status, answer, err)
+		r.acked.Add(t.acked.Clicks - before)
 		if err == nil && status/100 == 2 {
 			w.Answer(&req, answer)
 			t.countWinners(&req, answer)

@@ -173,14 +173,15 @@ func runBaseline(t *testing.T, test [2]string) map[string]bool {
 	return s.places
 }
 
-// goTest runs one test in a tree, without vet. Paths are trimmed, so that all copies of the tree share compiled packages.
+// goTest runs one test in a tree, without vet. Paths are trimmed, so that all copies of the tree share compiled packages, and without
+// cgo they share those of dependencies with make build, too.
 func goTest(t *testing.T, tree string, test [2]string, limit time.Duration) (out []byte, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-v", "-trimpath", "-vet=off", "-count=1", "-timeout", limit.String(), "-run", "^"+test[1]+"$", test[0])
 	cmd.Dir, cmd.WaitDelay = tree, 10*time.Second
-	cmd.Env = append(os.Environ(), "GAVEL_SIM_MINUTES="+simulationMinutes)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GAVEL_SIM_MINUTES="+simulationMinutes)
 	out, err = cmd.CombinedOutput()
 	return out, errors.Join(err, ctx.Err())
 }

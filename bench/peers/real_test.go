@@ -17,7 +17,7 @@ func TestRealPeers(t *testing.T) {
 	}
 	sources.Build(t, "github.com/gavel-ads/gavel/node")
 	binary := filepath.Join(t.TempDir(), "gavel")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "github.com/gavel-ads/gavel/node").CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/gavel-ads/gavel/node").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)
 	}
 	var out, progress strings.Builder

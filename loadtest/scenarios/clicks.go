@@ -56,13 +56,14 @@ type writer struct {
 	stamped time.Time
 	now     func() time.Time
 	count   uint64
+	perUser uint64 // Events of a user.
 	request Request
 }
 
 func newWriter(env *Env, worker int) *writer {
 	prefix := append([]byte(env.Run), '-')
 	prefix = append(strconv.AppendInt(prefix, int64(worker), 36), '-')
-	return &writer{prefix: prefix, now: env.Now}
+	return &writer{prefix: prefix, now: env.Now, perUser: 1_000}
 }
 
 // begin starts a body, whose events occurred now. The text of the time is made once every 100 ms.
@@ -75,15 +76,15 @@ func (w *writer) begin() {
 	w.event.Occurred = w.stamp
 }
 
-// next gives the next event its id and user. Each user of the worker makes a thousand events, and an id is its user's
-// name and a number: a-0-1c-7 is event 7 of user a-0-1c.
+// next gives the next event its id and user. Each user of the worker makes perUser events, and an id is its user's name and
+// a number: a-0-1c-7 is event 7 of user a-0-1c.
 func (w *writer) next(token []byte) *traffic.Event {
 	w.count++
 	w.id = append(w.id[:0], w.prefix...)
-	w.id = strconv.AppendUint(w.id, w.count/1_000, 36)
+	w.id = strconv.AppendUint(w.id, w.count/w.perUser, 36)
 	user := len(w.id)
 	w.id = append(w.id, '-')
-	w.id = strconv.AppendUint(w.id, w.count%1_000, 36)
+	w.id = strconv.AppendUint(w.id, w.count%w.perUser, 36)
 	w.event.ID, w.event.User, w.event.ResolvedBidID = w.id, w.id[:user], token
 	return &w.event
 }

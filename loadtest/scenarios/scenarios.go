@@ -59,7 +59,7 @@ type Env struct {
 	IDs      int      // Product ids per auction.
 	Slots    int      // Winners wanted per auction, up to 40.
 	Events   int      // Events per body, up to 50.
-	Tokens   int      // Tokens that the clicks scenario fetches beforehand.
+	Tokens   int      // Tokens that the scenarios clicks and sales fetch beforehand.
 	Dial     func() (Poster, error)
 	Now      func() time.Time
 }
@@ -71,7 +71,7 @@ func IsAuction(path string) bool { return strings.HasPrefix(path, AuctionsPath) 
 func CountWinners(answer []byte) int { return bytes.Count(answer, tokenMember) }
 
 // All names the scenarios.
-var All = []string{"auctions", "clicks", "mixed", "browse", SearchPage, BannerPage, TravelPage, "storefront"}
+var All = []string{"auctions", "clicks", "sales", "mixed", "browse", SearchPage, BannerPage, TravelPage, "storefront"}
 
 // NeedsAds reports whether a scenario has pages other than listings, whose ads shop.Client.FillAds adds to a market.
 func NeedsAds(name string) bool {
@@ -87,6 +87,8 @@ func New(name string) (Scenario, error) {
 		return &auctions{}, nil
 	case "clicks":
 		return &clicks{}, nil
+	case "sales":
+		return &sales{}, nil
 	case "mixed":
 		return &mixed{shares: []share{{ListingPage, 1}}}, nil
 	case SearchPage, BannerPage, TravelPage:

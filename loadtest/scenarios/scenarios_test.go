@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func (v *tokenServer) Post(_ string, body []byte) (int, []byte, error) {
 	for range req.Auctions {
 		for range req.Auctions[0].Slots {
 			v.sold++
-			answer = fmt.Appendf(answer, `{"id":"x","resolvedBidId":"tok-%d"}`, v.sold)
+			answer = fmt.Appendf(answer, `{"id":"of-%d","resolvedBidId":"tok-%d"}`, v.sold, v.sold)
 		}
 	}
 	return 201, append(answer, ']'), nil
@@ -44,7 +45,10 @@ func environment() *Env {
 	}
 }
 
-type event struct{ ID, ResolvedBidID, OccurredAt, OpaqueUserID string }
+type event struct {
+	ID, ResolvedBidID, OccurredAt, OpaqueUserID string
+	Items                                       []struct{ ProductID string }
+}
 
 type eventBody struct{ Impressions, Clicks, Purchases, Pageviews []event }
 
@@ -115,7 +119,8 @@ func TestEventsAreUniqueAndClicksHaveTheirOwnToken(t *testing.T) {
 				}
 			}
 		}
-		if len(clicked) == 0 || (name != "clicks") != (len(shown) > 0) || (name != "clicks") != (auctions > 0) {
+		page := name != "clicks" && name != "sales" // The others click tokens that were fetched before.
+		if len(clicked) == 0 || page != (len(shown) > 0) || page != (auctions > 0) {
 			t.Errorf("%s: %d auctions, %d shown, %d clicked", name, auctions, len(shown), len(clicked))
 		}
 	}
@@ -169,6 +174,33 @@ func TestClicksEndsWithItsTokens(t *testing.T) {
 	}
 	if clicks != 1_000 {
 		t.Errorf("%d clicks from 1000 tokens", clicks)
+	}
+}
+
+// A twentieth of the events are purchases, each by a user of what the same user has clicked before.
+func TestSalesAreOfWhatWasClicked(t *testing.T) {
+	_, bodies := drive(t, "sales", 1_000)
+	clicked := map[string]map[string]bool{} // Products by user.
+	events, bought := 0, 0
+	for _, b := range bodies {
+		for _, e := range b.Purchases {
+			if !clicked[e.OpaqueUserID][e.Items[0].ProductID] {
+				t.Fatalf("%+v was not clicked by its user", e)
+			}
+		}
+		for _, e := range b.Clicks {
+			if clicked[e.OpaqueUserID] == nil {
+				clicked[e.OpaqueUserID] = map[string]bool{}
+			}
+			clicked[e.OpaqueUserID]["of-"+strings.TrimPrefix(e.ResolvedBidID, "tok-")] = true
+		}
+		events, bought = events+len(b.Clicks)+len(b.Purchases), bought+len(b.Purchases)
+	}
+	if share := float64(bought) / float64(events); events < 1_000 || share < 0.03 || share > 0.07 {
+		t.Errorf("%d purchases of %d events", bought, events)
+	}
+	if users := len(clicked); users < 1_000/clicksOfUser {
+		t.Errorf("%d users", users)
 	}
 }
 

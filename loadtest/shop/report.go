@@ -18,7 +18,7 @@ type Interactions struct {
 // Spent is the exact amount billed.
 func (i Interactions) Spent() (Micros, error) { return ParseMinor(i.Decimal) }
 
-// Report is the report of one campaign.
+// Report is the report of one campaign, or of a marketplace.
 type Report struct {
 	Impressions     Interactions `json:"impressions"`
 	Clicks          Interactions `json:"clicks"`
@@ -38,17 +38,26 @@ func (r *Report) Spent() (Micros, error) {
 // Report reads the report of a campaign from the day before an instant to the day after it, so that neither a time zone nor midnight
 // leaves a part out.
 func (c *Client) Report(ctx context.Context, campaign string, around time.Time) (*Report, error) {
+	return c.report(ctx, "campaigns/"+url.PathEscape(campaign), around)
+}
+
+// MarketplaceReport reads the report of all campaigns together, of the days that Report reads.
+func (c *Client) MarketplaceReport(ctx context.Context, around time.Time) (*Report, error) {
+	return c.report(ctx, "marketplace", around)
+}
+
+func (c *Client) report(ctx context.Context, of string, around time.Time) (*Report, error) {
 	const date = "2006-01-02"
 	query := url.Values{
 		"start_date": {around.Add(-24 * time.Hour).UTC().Format(date)},
 		"end_date":   {around.Add(24 * time.Hour).UTC().Format(date)},
 	}
 	var r Report
-	if err := c.call(ctx, http.MethodGet, "/reporting-service/campaigns/"+url.PathEscape(campaign), query, "", nil, &r); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/reporting-service/"+of, query, "", nil, &r); err != nil {
 		return nil, err
 	}
 	if r.CompleteThrough.IsZero() {
-		return nil, fmt.Errorf("the report of campaign %s has no completeThrough", campaign)
+		return nil, fmt.Errorf("the report of %s has no completeThrough", of)
 	}
 	return &r, nil
 }
