@@ -35,9 +35,9 @@ type Params struct {
 	RemainingMin float64
 	// PriorShare is the share of a period that the forecast of traffic weighs against what was seen.
 	PriorShare float64
-	// SurgeMax is how many times the traffic of the period so far that of the last SurgeMemory seconds must be to count as a
-	// surge, which is forgotten within that time when it has ended; SurgeEvidence is the least number of auctions of one.
-	SurgeMax, SurgeMemory, SurgeEvidence float64
+	// SurgeMax is how many times the traffic of the period so far that of the last minutes must be to count as a surge;
+	// SurgeEvidence is the least number of auctions of one.
+	SurgeMax, SurgeEvidence float64
 	// UnknownMemory is the time over which traffic is averaged under a flat curve without a level.
 	UnknownMemory float64
 	// EpsilonShare of the mean planned cost per auction is added to target and estimate, so that neither is ever 0.
@@ -79,7 +79,7 @@ func Defaults() Params {
 		Evidence: 10, LoopMin: 60, LoopMax: 5400, LoopShare: 1.0 / 16, WinMemory: 1800,
 		CatchUp: 3, CatchUpMin: 7200, CatchUpMax: 0.8,
 		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, UnknownMemory: 3600,
-		SurgeMax: 2, SurgeMemory: 300, SurgeEvidence: 100,
+		SurgeMax: 2, SurgeEvidence: 100,
 		EpsilonShare: 0.02,
 		EditGain:     0.5, DayCap: 2, OpeningSeconds: 3600,
 		PurchaseDelay:  [3]DelayPart{{0.35, 20 * 60}, {0.15, 8 * 3600}, {0.5, 6 * 24 * 3600}},

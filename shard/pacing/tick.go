@@ -113,20 +113,23 @@ func (s *State) see(t *traffic, dt, hours, auctions float64, forget bool, p *Par
 // when it ends, and it may be no surge but the day's true level; they leave it when it has ended. The mean of the last
 // minutes decides, and only if it is of many auctions, because few come in clusters by chance.
 func (s *State) surgeOf(t *traffic, dt, hours, auctions float64, p *Params) float64 {
-	kept := decay(dt / p.SurgeMemory)
+	kept := decay(dt * surgePerSecond)
 	s.lately, s.latelyHours = s.lately*kept+auctions, s.latelyHours*kept+hours
-	usual := s.levelOf(s.seen, t, p)
-	if usual <= 0 || s.lately < p.SurgeEvidence || s.lately <= p.SurgeMax*usual*s.latelyHours {
+	seen, in := s.known(s.seen, t, p)
+	if s.lately < p.SurgeEvidence || s.lately*in <= p.SurgeMax*seen*s.latelyHours || seen <= 0 {
 		s.surge *= kept
 		return 0
 	}
-	above := auctions - usual*hours
+	above := auctions - seen/in*hours
 	if above < 0 {
 		above = 0
 	}
 	s.surge += above
 	return above
 }
+
+// surgePerSecond makes the memory of the last minutes one of 5 minutes, within which a surge that has ended is forgotten.
+const surgePerSecond = 1.0 / 300
 
 // limits is what may still be spent, in micro-units.
 type limits struct {
@@ -267,22 +270,28 @@ func (p *Params) bound(aggressiveness float64) float64 {
 	return aggressiveness
 }
 
-// level returns the auctions of an average hour as they look now: those of the hours that were seen, weighed against
-// the forecast. It returns 0 when nothing is known.
-func (s *State) level(t *traffic, p *Params) float64 { return s.levelOf(s.seen+s.surge, t, p) }
-
-// levelOf returns the level when so many auctions were seen in the hours that were.
-func (s *State) levelOf(seen float64, t *traffic, p *Params) float64 {
-	if t.forecast > 0 {
-		if t.forecast < 1 {
-			t.forecast = 1
-		}
-		return (seen + p.PriorShare*t.forecast) / (s.seenHours + p.PriorShare*t.total)
-	}
-	if seen <= 0 || s.seenHours <= 0 || t.total <= 0 {
+// level returns the auctions of an average hour as they look now. It returns 0 when nothing is known.
+func (s *State) level(t *traffic, p *Params) float64 {
+	seen, in := s.known(s.seen+s.surge, t, p)
+	if seen <= 0 || in <= 0 {
 		return 0
 	}
-	return seen / s.seenHours
+	return seen / in
+}
+
+// known returns what is known of the traffic: auctions, and in how many average hours. They are those that were seen, and
+// a share of the forecast that is weighed against them.
+func (s *State) known(seen float64, t *traffic, p *Params) (auctions, hours float64) {
+	if t.total <= 0 {
+		return 0, 0
+	}
+	if t.forecast <= 0 {
+		return seen, s.seenHours
+	}
+	if t.forecast < 1 {
+		t.forecast = 1
+	}
+	return seen + p.PriorShare*t.forecast, s.seenHours + p.PriorShare*t.total
 }
 
 // loop returns the time constant of the loop for a campaign that wins so often and a plan of so many seconds.
