@@ -137,6 +137,22 @@ func (m *Machine) dropDay(d *dayRecords) {
 	delete(m.days.all, d.id)
 }
 
+// daysWith returns the days of [from, to] of which a table may have records, oldest first. A purchase asks for the links
+// and touches of its user on each of up to 90 days, and one reading of this list is cheaper than of days that are empty.
+func (b Queries) daysWith(table byte, from, to uint32) (all []uint32) {
+	if from > to {
+		return nil
+	}
+	b.R.Scan(keyDay(nil, dayID{table, from}), prefixEnd(keyDay(nil, dayID{table, to})), func(key, _ []byte) bool {
+		all = append(all, binary.BigEndian.Uint32(key[dayAt:]))
+		return true
+	})
+	return all
+}
+
+// dayAt is where the day begins in a key of tableDay.
+const dayAt = 2
+
 func (l *loader) loadDay(key []byte, hash uint64) error {
 	d := &dayRecords{id: dayID{key[0], binary.BigEndian.Uint32(key[1:])}, hash: hash, count: l.decoder.U64(), xor: l.decoder.U64()}
 	l.m.days.all[d.id] = d

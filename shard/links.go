@@ -114,11 +114,11 @@ func readLinks(value []byte) (all []link, err error) {
 // day on which the link was made.
 func (b Queries) LinkedTo(marketplace uint16, user uint64, untilMillis int64, fn func(user uint64) bool) {
 	last := dayOf(untilMillis)
-	for back := uint32(0); back <= min(last, attribution.WindowDaysMax-2); back++ {
-		stored, _ := b.R.Get(keyLinks(nil, tableLink, last-back, marketplace, user))
+	for _, day := range slices.Backward(b.daysWith(tableLink, last-min(last, attribution.WindowDaysMax-2), last)) {
+		stored, _ := b.R.Get(keyLinks(nil, tableLink, day, marketplace, user))
 		all := must(readLinks(stored))
 		for _, link := range slices.Backward(all) {
-			if int64(last-back)*dayMillis+int64(link.millis) <= untilMillis && !fn(link.user) {
+			if int64(day)*dayMillis+int64(link.millis) <= untilMillis && !fn(link.user) {
 				return
 			}
 		}

@@ -107,13 +107,16 @@ func readTouch(key, value []byte) (t Touch, err error) {
 // Touch is valid until fn returns.
 func (b Queries) Touches(marketplace uint16, user uint64, from, to uint32, fn func(*Touch) bool) {
 	more := true
-	for day := from; day <= to && more; day++ {
+	for _, day := range b.daysWith(tableTouch, from, to) {
 		prefix := keyTouches(nil, day, marketplace, user)
 		b.R.Scan(prefix, prefixEnd(prefix), func(key, value []byte) bool {
 			t := must(readTouch(key, value))
 			more = fn(&t)
 			return more
 		})
+		if !more {
+			return
+		}
 	}
 }
 
