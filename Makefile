@@ -250,7 +250,7 @@ consoles: build ## Measure what 20 open consoles cost a node under load. ARGS="-
 
 .PHONY: web-shots
 web-shots: build ## Take a picture of every view of the console, light, dark and narrow, into bin/console-screenshots.
-	@npm run --prefix web --silent shots
+	@GAVEL_SCREENSHOTS="$${GAVEL_SCREENSHOTS:-$(CURDIR)/bin/console-screenshots}" npm run --prefix web --silent shots
 
 .PHONY: import
 import: build ## Import ROWS products with a bid each, kill -9 the importer 20 times, read all back, then backup and restore. ROWS=100000, ARGS="--seed=7".

@@ -1,11 +1,12 @@
 // Takes a picture of every view of the console, light, dark and narrow, of a filled demo: to be looked at as a customer would.
-// They are written to bin/console-screenshots, or to GAVEL_SCREENSHOTS. Needs bin/gavel and Chromium, as the tests do.
+// They are written to the directory GAVEL_SCREENSHOTS. Needs bin/gavel and Chromium, as the tests do.
 // SHOTS_SECONDS is how long the demo's shoppers browse before, 60 by default; SHOTS_VIEWS names some of the views.
 import { setTimeout as sleep } from "node:timers/promises";
 import { launch, openPage, screenshot, settled, signedOutNotice, signIn } from "../tests/browser.mjs";
 import { fillDemo, startNode } from "../tests/node.mjs";
 import { nameOf, showDialogs, showEach, showEntrances, views } from "../tests/views.mjs";
 
+if (!process.env.GAVEL_SCREENSHOTS) throw new Error("GAVEL_SCREENSHOTS names no directory for the pictures");
 const seconds = Number(process.env.SHOTS_SECONDS ?? 60);
 const wanted = (process.env.SHOTS_VIEWS ?? views.map(({ name }) => name).join(",")).split(",");
 

@@ -153,11 +153,12 @@ export async function showEntrances(browser, node, views, look) {
   await window.close();
 }
 
-// showDialogs opens every dialog as an admin, in a window of each of the views, and calls a function with the window, the text
-// of its button, and the view. Escape closes a dialog.
+// showDialogs opens every dialog as an admin, in a window of each width, and calls a function in each of the views of that
+// width, with the window, the text of its button, and the view. Escape closes a dialog.
 export async function showDialogs(browser, node, views, look) {
-  for (const view of views) {
-    const window = await openPage(browser, node.origin, { ...view, expected: [signedOutNotice] });
+  for (const width of new Set(views.map((view) => view.width))) {
+    const same = views.filter((view) => view.width === width);
+    const window = await openPage(browser, node.origin, { ...same[0], expected: [signedOutNotice] });
     const { page } = window;
     await signIn(window);
     for (const [address, button] of dialogs) {
@@ -165,7 +166,7 @@ export async function showDialogs(browser, node, views, look) {
       await settled(page);
       await page.getByRole("button", { name: button, exact: true }).first().click();
       await page.getByRole("dialog").waitFor();
-      await look(window, button, view);
+      await inEach(window, same, (view) => look(window, button, view));
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     }
