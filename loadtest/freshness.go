@@ -15,6 +15,7 @@ type freshness struct {
 	operator *shop.Client
 	acked    *atomic.Int64 // Clicks that were acknowledged to any worker.
 	before   int64         // Clicks of the report at the start.
+	measured int64         // Clicks that the last measurement has waited for.
 	lag      driver.Histogram
 	failed   error // Why it was not measured until the end.
 }
@@ -25,23 +26,26 @@ const (
 	freshnessMax   = time.Minute            // BOUND: of one measurement; reports that lag by more are a fault.
 )
 
+// run measures until the workers end, and once more then, so that every run with clicks has a measurement.
 func (f *freshness) run(ctx context.Context, _ time.Time) {
-	for {
+	for ended := false; !ended && f.failed == nil; {
 		select {
 		case <-ctx.Done():
-			return
+			ended = true
 		case <-time.After(freshnessEvery):
 		}
-		if f.failed = f.measure(ctx); f.failed != nil {
-			return
-		}
+		f.failed = f.measure(context.WithoutCancel(ctx))
 	}
 }
 
-// measure makes one measurement. One that has begun goes on when the workers end.
+// measure makes one measurement, if there are clicks that no earlier one has waited for.
 func (f *freshness) measure(ctx context.Context) error {
 	acked, start := f.acked.Load(), time.Now()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freshnessMax)
+	if acked == f.measured {
+		return nil
+	}
+	f.measured = acked
+	ctx, cancel := context.WithTimeout(ctx, freshnessMax)
 	defer cancel()
 	for {
 		r, err := f.operator.MarketplaceReport(ctx, start)

@@ -11,7 +11,7 @@ func TestFreshness(t *testing.T) {
 	if code != exitOK || len(out.Faults) > 0 {
 		t.Fatalf("exit %d, %+v %s", code, out, text)
 	}
-	if lag := out.Freshness["p50"]; lag < 3*freshnessPoll {
+	if lag := out.Freshness["max"]; lag < 3*freshnessPoll {
 		t.Errorf("three readings were old, but the lag is %v", lag)
 	}
 	if text := out.text(); !strings.Contains(text, "event to report    p50") {
