@@ -1,5 +1,5 @@
 // Takes a picture of every view of the console, light, dark and narrow, of a filled demo: to be looked at as a customer would.
-// They are written to the directory GAVEL_SCREENSHOTS. Needs bin/gavel and Chromium, as the tests do.
+// They are written to the directory that GAVEL_SCREENSHOTS names. Needs bin/gavel and Chromium, as the tests do.
 // SHOTS_SECONDS is how long the demo's shoppers browse before, 60 by default; SHOTS_VIEWS names some of the views.
 import { setTimeout as sleep } from "node:timers/promises";
 import { launch, openPage, screenshot, settled, signedOutNotice, signIn } from "../tests/browser.mjs";
