@@ -37,9 +37,9 @@ type config struct {
 	fill, check, json     bool
 	bare                  bool
 	changes               driver.Plan // Changes of budgets beside the scenario.
-	fresh                 bool     // How fresh reports are is measured.
-	page                  string   // The file of the report as a page; empty: none is written.
-	observed              []string // Base URLs of the nodes whose metrics the page shows.
+	fresh                 bool        // How fresh reports are is measured.
+	page                  string      // The file of the report as a page; empty: none is written.
+	observed              []string    // Base URLs of the nodes whose metrics the page shows.
 	auctions, ids, slots  int
 	events, tokens        int
 	timeout               time.Duration
