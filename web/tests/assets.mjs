@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
-import { views } from "./views.mjs";
+import { inEach, views } from "./views.mjs";
 
 const url = "https://images.example.com/shown.png";
 
@@ -45,13 +45,10 @@ export function assetTests(given) {
     const listed = await demo.api("GET", `/assets/asset/${asset.id}/uses`);
     assert.deepEqual(listed.campaigns, [{ campaignId, name: "Campaign of the asset" }]);
     assert.equal(await uses.getByRole("row").count(), 1 + listed.slots.length + listed.campaigns.length);
-    for (const { name, scheme, width, height } of views) {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height });
-      await page.waitForTimeout(100);
+    await inEach(page, views, async ({ name }) => {
       await screenshot(page, `${name}-asset-uses`);
       if (name !== "narrow") await checkAccessibility(page, "uses of an asset");
-    }
+    });
     await page.setViewportSize(views[0]);
     await uses.getByRole("link", { name: "Campaign of the asset" }).click();
     await page.getByRole("heading", { name: "Campaign of the asset", level: 1 }).waitFor();

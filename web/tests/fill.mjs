@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
 import { startNode, until } from "./node.mjs";
-import { views } from "./views.mjs";
+import { inEach, views } from "./views.mjs";
 
 // asShown is a place's fill as a cell shows it, with a line for the number of auctions.
 const asShown = ({ filled, auctions }) =>
@@ -41,13 +41,10 @@ async function look(browser, demo) {
     const text = await row.getByRole("cell").filter({ hasText: /of [\d,]+ auction/ }).innerText();
     assert.equal(text.replace(/\n+/g, "\n"), asShown({ auctions: sum("auctions"), filled: sum("filled") }));
     await page.getByText(/^Recent fill is the share of auctions with a winner/).waitFor();
-    for (const { name, scheme, width, height } of views) {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height });
-      await page.waitForTimeout(100);
+    await inEach(page, views, async ({ name }) => {
       await screenshot(page, `${name}-fill-${type}`);
       if (name !== "narrow") await checkAccessibility(page, address);
-    }
+    });
     await page.setViewportSize(views[0]);
   }
   await window.close();

@@ -53,6 +53,7 @@ export function hostileTests(given) {
     await page.getByRole("button", { name: "Close" }).click(); // Nothing covers it.
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("link", { name: "Campaigns" }).click();
+    await page.getByRole("heading", { name: "Campaigns", level: 1 }).waitFor();
     await settled(page);
     await window.close();
   });

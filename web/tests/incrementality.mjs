@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
 import { signInAs } from "./invitations.mjs";
 import { openCampaign, until } from "./node.mjs";
-import { views } from "./views.mjs";
+import { inEach, views } from "./views.mjs";
 
 const product = "measured-product";
 const users = Array.from({ length: 160 }, (_, i) => `measured-user-${i}`);
@@ -111,15 +111,12 @@ export function incrementalityTests(given) {
       await page.getByText(`95 % confidence: ${percent(from)} to ${percent(to)}`).first().waitFor();
     }
     await page.getByText(`they are not over for ${report.openUsers} users`).waitFor();
-    for (const { name, scheme, width, height } of views) {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height });
-      await page.waitForTimeout(100);
+    await inEach(page, views, async ({ name, width }) => {
       await screenshot(page, `${name}-incrementality`);
       const cell = await table.getByRole("columnheader", { name: "Held out" }).boundingBox();
       assert.ok(cell.x + cell.width <= width, `both groups are seen beside each other, ${name}`);
       if (name !== "narrow") await checkAccessibility(page, "incrementality");
-    }
+    });
     await checkVendorSees(given, campaignId, report);
     const unknown = { percent: -3.5, from: null, to: null }; // An answer of the test, which needs more users than a test has.
     await page.route("**/incrementality?*", (route) =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
 import { openCampaign, until } from "./node.mjs";
-import { views } from "./views.mjs";
+import { inEach, views } from "./views.mjs";
 
 const product = "reaching-product";
 const did = { users: 9, clicked: 4, bought: 2 }; // Every user sees the ad twice; the first ones click, and the first of these buy.
@@ -58,14 +58,11 @@ export function reachTests(given) {
       const figure = page.getByText(label, { exact: true }).locator("xpath=..");
       await figure.getByText(value, { exact: true }).waitFor();
     }
-    for (const { name, scheme, width, height } of views) {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height });
-      await page.waitForTimeout(100);
+    await inEach(page, views, async ({ name }) => {
       await page.getByText("Users reached").scrollIntoViewIfNeeded();
       await screenshot(page, `${name}-reach`);
       if (name !== "narrow") await checkAccessibility(page, "reach");
-    }
+    });
     await page.setViewportSize(views[0]);
     await page.getByText("7 days", { exact: true }).click();
     await page.getByRole("button", { name: "Count users" }).waitFor();

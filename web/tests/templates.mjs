@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
-import { views } from "./views.mjs";
+import { inEach, views } from "./views.mjs";
 
 export function templateTests(given) {
   test("a template shows its history, and an older version is compared and brought back", async () => {
@@ -28,14 +28,11 @@ export function templateTests(given) {
     const difference = dialog.getByRole("region", { name: "From version 1 to now" });
     assert.deepEqual(await difference.locator("[data-kind=removed]").allInnerTexts(), ['-       "headline": {']);
     assert.deepEqual(await difference.locator("[data-kind=added]").allInnerTexts(), ['+       "title": {']);
-    for (const { name, scheme, width, height } of views) {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height });
+    await inEach(page, views, async ({ name }) => {
       await difference.scrollIntoViewIfNeeded();
-      await page.waitForTimeout(100);
       await screenshot(page, `${name}-template-history`);
       if (name !== "narrow") await checkAccessibility(page, "history of a template");
-    }
+    });
     await page.setViewportSize(views[0]);
     await dialog.getByRole("button", { name: "Bring back version 1" }).click();
     const question = page.getByRole("dialog", { name: "Bring version 1 back?" });

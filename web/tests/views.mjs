@@ -114,11 +114,11 @@ export function listed() {
 }
 
 // inEach shows a page that is open in one view after the other and calls a function for each.
-async function inEach(window, views, look) {
-  const { page } = window;
+export async function inEach(page, views, look) {
   for (const view of views) {
     await page.emulateMedia({ colorScheme: view.scheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width: view.width, height: view.height });
+    // A check of colours must not read half of them before the script of the page has changed them.
     await page.waitForFunction((scheme) => document.documentElement.dataset.mantineColorScheme === scheme, view.scheme);
     await page.waitForTimeout(100); // What depends on the width is laid out again.
     await look(view);
@@ -136,7 +136,7 @@ export async function showEach(browser, node, views, look) {
     const address = addressOf(row, { campaign: campaign.campaignId, vendor: campaign.vendorId });
     await window.go(address);
     await settled(window.page);
-    await inEach(window, views, (view) => look(window, row, address, view));
+    await inEach(window.page, views, (view) => look(window, row, address, view));
   }
   await window.close();
 }
@@ -148,7 +148,7 @@ export async function showEntrances(browser, node, views, look) {
     await window.page.goto("about:blank"); // An address that differs in its fragment alone would not be loaded.
     await window.go(entrance.path);
     await window.page.getByRole("heading", { name: entrance.heading, exact: true }).waitFor();
-    await inEach(window, views, (view) => look(window, entrance, view));
+    await inEach(window.page, views, (view) => look(window, entrance, view));
   }
   await window.close();
 }
@@ -166,7 +166,7 @@ export async function showDialogs(browser, node, views, look) {
       await settled(page);
       await page.getByRole("button", { name: button, exact: true }).first().click();
       await page.getByRole("dialog").waitFor();
-      await inEach(window, same, (view) => look(window, button, view));
+      await inEach(window.page, same, (view) => look(window, button, view));
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     }
