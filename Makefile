@@ -248,6 +248,10 @@ visibility: build ## Measure how soon all of three nodes act on a changed bid, a
 consoles: build ## Measure what 20 open consoles cost a node under load. ARGS="--rate=5000 --shape=5x100 --pairs=12 --duration=10s".
 	@go run ./loadtest/operator $(ARGS) consoles
 
+.PHONY: spending
+spending: build ## Watch three nodes spend 50 even budgets over a shop's day of traffic, pressed into 20 minutes; draws bin/spending.svg. ARGS="--rate=day:300 --campaigns=50".
+	@go run ./loadtest/operator --duration=20m --rate=day:300 --plot=bin/spending.svg $(ARGS) spending
+
 .PHONY: web-shots
 web-shots: build ## Take a picture of every view of the console, light, dark and narrow, into bin/console-screenshots.
 	@GAVEL_SCREENSHOTS="$${GAVEL_SCREENSHOTS:-$(CURDIR)/bin/console-screenshots}" npm run --prefix web --silent shots

@@ -34,7 +34,7 @@ type Point struct{ X, Y float64 }
 
 // Series is a line, or dots.
 type Series struct {
-	Name   string
+	Name   string // Empty: one of many, a thin grey line without a row in the legend.
 	Points []Point
 	Dots   bool
 	Dashed bool // A line that is not a measurement, for example a plan.
@@ -50,7 +50,10 @@ const (
 
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 
-const referenceColour = "#555555"
+const (
+	referenceColour = "#555555"
+	crowdColour     = "#b8c4d0"
+)
 
 // Write writes the chart.
 func (c *Chart) Write(w io.Writer) error {
@@ -104,18 +107,26 @@ func (c *Chart) series(b *bufio.Writer, i int) {
 		}
 		path.WriteString(command + short(c.x(p.X)) + " " + short(c.y(p.Y)))
 	}
-	dash := ""
+	dash, thick := "", 1.8
 	if s.Dashed {
 		dash = ` stroke-dasharray="6 4"`
 	}
-	fmt.Fprintf(b, `<path clip-path="url(#plot)" d="%s" fill="none" stroke="%s" stroke-width="1.8" stroke-linejoin="round"%s/>`+"\n", path.String(), c.colour(i), dash)
+	if s.Name == "" {
+		thick = 0.7
+	}
+	fmt.Fprintf(b, `<path clip-path="url(#plot)" d="%s" fill="none" stroke="%s" stroke-width="%g" stroke-linejoin="round"%s/>`+"\n", path.String(), c.colour(i), thick, dash)
 }
 
 // legend writes the names of the series beside the plot.
 func (c *Chart) legend(b *bufio.Writer) {
 	x := left + plotWidth + 16
+	row := 0.
 	for i := range c.Series {
-		y := top + 8 + float64(i)*legendRow
+		if c.Series[i].Name == "" {
+			continue
+		}
+		y := top + 8 + row*legendRow
+		row++
 		if c.Series[i].Dots {
 			fmt.Fprintf(b, `<circle cx="%g" cy="%g" r="4" fill="%s"/>`+"\n", x+legendWidth/2, y, c.colour(i))
 		} else {
@@ -129,14 +140,17 @@ func (c *Chart) legend(b *bufio.Writer) {
 	}
 }
 
-// colour returns the colour of a series: grey for what is no measurement, else the next of the list.
+// colour returns the colour of a series: grey for what is no measurement and for one of many, else the next of the list.
 func (c *Chart) colour(i int) string {
-	if c.Series[i].Dashed {
+	switch {
+	case c.Series[i].Name == "":
+		return crowdColour
+	case c.Series[i].Dashed:
 		return referenceColour
 	}
 	measured := 0
 	for k := range i {
-		if !c.Series[k].Dashed {
+		if !c.Series[k].Dashed && c.Series[k].Name != "" {
 			measured++
 		}
 	}

@@ -4,6 +4,7 @@
 //	go run ./loadtest/operator --node bin/gavel visibility  how long it takes until all of three nodes act on a change: auctions on that of a bid
 //	                                                        and a pause, listeners on a revoked key and an ended session
 //	go run ./loadtest/operator --node bin/gavel consoles    what 20 open consoles cost a node that answers auctions, in CPU time
+//	go run ./loadtest/operator --node bin/gavel spending    how three nodes spend 50 even budgets over a day of traffic, pressed into --duration
 //	go run ./loadtest/operator --node bin/gavel import      import, backup and restore of a marketplace, with kill -9 of the importer
 //
 // The output has the load average of the machine, and beside every rate the CPU time that one write cost the node: on a shared machine the
@@ -37,17 +38,20 @@ type config struct {
 	pairs        int
 	rate, shape  string
 	rows, kills  int
+	campaigns    int
+	plot         string
 	seed         uint64
 }
 
-// scenarios maps the name of each scenario to how many nodes it needs and what it does.
-var scenarios = map[string]struct {
+// measurements maps the name of each measurement to how many nodes it needs and what it does.
+var measurements = map[string]struct {
 	nodes int
 	run   func(ctx context.Context, c *config, f *driver.Fleet, out io.Writer) error
 }{
 	"writes":     {1, writes},
 	"visibility": {3, visibility},
 	"consoles":   {1, consoles},
+	"spending":   {3, spending},
 	"import":     {1, imports},
 }
 
@@ -67,24 +71,26 @@ func command(ctx context.Context, args []string, out, help io.Writer) error {
 	f.SetOutput(help)
 	f.StringVar(&c.node, "node", "bin/gavel", "the gavel `BINARY`")
 	f.StringVar(&c.parent, "data-parent", "", "`DIR` for the data, on the disk to measure")
-	f.DurationVar(&c.duration, "duration", 10*time.Second, "how long each kind of write is sent, and how long a window of consoles is")
-	f.IntVar(&c.workers, "workers", 32, "connections, each with one request in flight (writes, consoles)")
+	f.DurationVar(&c.duration, "duration", 10*time.Second, "how long each kind of write is sent, how long a window of consoles is, and the day of spending")
+	f.IntVar(&c.workers, "workers", 32, "connections, each with one request in flight (writes, consoles, spending)")
 	f.IntVar(&c.changes, "changes", 200, "changes whose visibility is measured")
 	f.IntVar(&c.revocations, "revocations", 100, "credentials of each kind that end, whose refusal is measured (visibility)")
 	f.IntVar(&c.consoles, "consoles", 20, "signed-in consoles; 0 shows how much two windows differ without any (consoles)")
 	f.StringVar(&c.page, "page", "", "`NAME` of the page that all consoles show; empty: a mix (consoles)")
 	f.IntVar(&c.pairs, "pairs", 12, "pairs of windows with the consoles open and closed (consoles)")
-	f.StringVar(&c.rate, "rate", "5000", "auction `REQUESTS` a second (consoles)")
+	f.StringVar(&c.rate, "rate", "5000", "`REQUESTS` a second: a number, or as for loadtest (consoles, spending)")
 	f.StringVar(&c.shape, "shape", "5x100", "auctions of a request and product ids of each: 1x100 or 5x100 (consoles)")
 	f.IntVar(&c.rows, "rows", 100_000, "products that are imported, with a bid each")
 	f.IntVar(&c.kills, "kills", 20, "how often the importer is killed")
-	f.Uint64Var(&c.seed, "seed", 1, "decides where the importer is killed")
+	f.IntVar(&c.campaigns, "campaigns", 50, "campaigns with a budget each, 1 to 100 (spending)")
+	f.StringVar(&c.plot, "plot", "", "`FILE` for a chart as SVG (spending)")
+	f.Uint64Var(&c.seed, "seed", 1, "decides where the importer is killed, and the market (spending)")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	s, known := scenarios[f.Arg(0)]
+	s, known := measurements[f.Arg(0)]
 	if !known || f.NArg() != 1 {
-		return errors.New("want one scenario: writes, visibility, consoles, import")
+		return errors.New("want one of writes, visibility, consoles, spending, import")
 	}
 	if err := c.check(); err != nil {
 		return err
@@ -112,6 +118,9 @@ func (c *config) check() error {
 	}
 	if c.rows < 1 || c.rows > 9_999_999 || c.kills < 0 || c.kills > 1_000 {
 		return errors.New("want 1 to 9999999 rows, and 0 to 1000 kills")
+	}
+	if c.campaigns < 1 || c.campaigns > 100 {
+		return errors.New("want 1 to 100 campaigns")
 	}
 	if _, known := pagesOf(c.page, 1); !known {
 		return fmt.Errorf("no page is named %q", c.page)

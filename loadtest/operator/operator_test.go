@@ -24,6 +24,7 @@ func TestArguments(t *testing.T) {
 		{"--pairs", "0", "consoles"},
 		{"--shape", "9x9", "consoles"},
 		{"--page", "nothing", "consoles"},
+		{"--campaigns", "0", "spending"},
 		{"--rows", "0", "import"},
 		{"--kills", "-1", "import"},
 	} {

@@ -8,16 +8,19 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // NewCampaign is a campaign to be created. Amounts are whole minor units.
 type NewCampaign struct {
 	Vendor      string
 	Name        string
-	AdFormat    string // listing or banner; empty: listing.
-	ChargeType  string // CPC or CPM.
-	PriceRule   string // first or second.
-	BudgetMinor int64  // The budget for the life of the campaign; 0: only the wallet limits it.
+	AdFormat    string    // listing or banner; empty: listing.
+	ChargeType  string    // CPC or CPM.
+	PriceRule   string    // first or second.
+	BudgetMinor int64     // The budget for the life of the campaign; 0: only the wallet limits it.
+	Begin       time.Time // Zero: now.
+	Until       time.Time // The budget is spread evenly until then; zero: it is spent as fast as it can be.
 	Bids        []NewBid
 }
 
@@ -55,6 +58,9 @@ type Campaign struct {
 		AmountUsed      int64 `json:"amountUsed"`
 		AmountRemaining int64 `json:"amountRemaining"`
 	} `json:"budget"`
+	PacingState *struct { // Nil before the first decision.
+		Status string `json:"status"`
+	} `json:"pacingState"`
 }
 
 const campaigns = "/campaign-service/campaigns"
@@ -66,6 +72,12 @@ func (c *Client) CreateCampaign(ctx context.Context, n NewCampaign, idempotency 
 	}
 	if n.BudgetMinor > 0 {
 		body["budget"] = map[string]any{"amount": n.BudgetMinor, "type": "total"}
+	}
+	if !n.Begin.IsZero() {
+		body["startDate"] = n.Begin
+	}
+	if !n.Until.IsZero() {
+		body["endDate"], body["pacing"] = n.Until, "even"
 	}
 	var bids []map[string]any
 	for i := range n.Bids {

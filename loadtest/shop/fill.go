@@ -4,14 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/gavel-ads/gavel/bench/traffic"
 )
 
 // Terms replace the budgets and deposits of a generated market, so that wallets do not run out in a long run.
 type Terms struct {
-	BudgetMinor  int64 // The budget of every campaign in minor units; 0: the one of the market.
-	DepositMinor int64 // The deposit of every vendor in minor units.
+	BudgetMinor  int64     // The budget of every campaign in minor units; 0: the one of the market.
+	DepositMinor int64     // The deposit of every vendor in minor units.
+	Begin, Until time.Time // Of every campaign, as in NewCampaign.
 }
 
 // Fill creates a generated market on a node: categories, vendors with a deposit, products, campaigns. It returns the
@@ -54,7 +56,7 @@ func (c *Client) fillCampaigns(ctx context.Context, m *traffic.Market, terms Ter
 	for i, campaign := range m.Campaigns {
 		n := NewCampaign{
 			Vendor: m.Vendors[campaign.Vendor], Name: campaign.Name, ChargeType: "CPC", PriceRule: "second",
-			BudgetMinor: campaign.BudgetMinor,
+			BudgetMinor: campaign.BudgetMinor, Begin: terms.Begin, Until: terms.Until,
 		}
 		if terms.BudgetMinor > 0 {
 			n.BudgetMinor = terms.BudgetMinor
