@@ -28,9 +28,10 @@ type Params struct {
 	WinMemory float64
 	// FastFinish is the share of the period's traffic that is not planned, so that the budget is spent a little early.
 	FastFinish float64
-	// CatchUp is the number of loop times in which the distance from the plan is made up, at least CatchUpMin seconds; 0:
-	// it is spread over the rest of the period. CatchUpMax bounds the relative change of the target.
-	CatchUp, CatchUpMin, CatchUpMax float64
+	// CatchUp is the number of loop times in which the distance from the plan is made up, at least CatchUpMin seconds, or the
+	// share CatchUpShare of the time of a short plan; 0: it is spread over the rest of the period. CatchUpMax bounds the
+	// relative change of the target.
+	CatchUp, CatchUpMin, CatchUpShare, CatchUpMax float64
 	// RemainingMin is the least share of the period's traffic that is assumed to remain.
 	RemainingMin float64
 	// PriorShare is the share of a period that the forecast of traffic weighs against what was seen.
@@ -38,8 +39,9 @@ type Params struct {
 	// SurgeMax is how many times the traffic of the period so far that of the last minutes must be to count as a surge;
 	// SurgeEvidence is the least number of auctions of one.
 	SurgeMax, SurgeEvidence float64
-	// UnknownMemory is the time over which traffic is averaged under a flat curve without a level.
-	UnknownMemory float64
+	// UnknownMemory is the time over which traffic is averaged under a flat curve without a level; in a short plan it is the
+	// share UnknownShare of its time.
+	UnknownMemory, UnknownShare float64
 	// EpsilonShare of the mean planned cost per auction is added to target and estimate, so that neither is ever 0.
 	EpsilonShare float64
 	// EditGain is the exponent of the change of what is left by which an edit of the budget changes the aggressiveness.
@@ -77,8 +79,8 @@ func Defaults() Params {
 		Start:         -1.2039728043259361, // ln 0.3
 		Floor:         0.05, XMin: -6, StepMax: 2,
 		Evidence: 10, LoopMin: 60, LoopMax: 5400, LoopShare: 1.0 / 16, WinMemory: 1800,
-		CatchUp: 3, CatchUpMin: 7200, CatchUpMax: 0.8,
-		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, UnknownMemory: 3600,
+		CatchUp: 3, CatchUpMin: 7200, CatchUpShare: 1.0 / 12, CatchUpMax: 0.8,
+		FastFinish: 0.03, RemainingMin: 0.002, PriorShare: 0.1, UnknownMemory: 3600, UnknownShare: 1.0 / 24,
 		SurgeMax: 2, SurgeEvidence: 100,
 		EpsilonShare: 0.02,
 		EditGain:     0.5, DayCap: 2, OpeningSeconds: 3600,

@@ -90,3 +90,30 @@ func TestRecoveryAfterASurge(t *testing.T) {
 		t.Errorf("back within 10 %% of the plan %d s after the surge, want 900", seconds)
 	}
 }
+
+// An even budget of 20 minutes follows its plan as one of a day does: its controller forgets traffic and makes up distances in
+// proportion to its time. Nothing is known of the traffic, which is five times as much after 8 minutes.
+func TestEvenBudgetOfAShortTime(t *testing.T) {
+	const minutes = 60_000
+	p := Defaults()
+	plan := Plan{Mode: Even, Budget: 1e10, EndMillis: 20 * minutes}
+	var s State
+	var served Served
+	furthest := 0.0
+	for now := int64(0); now < plan.EndMillis; now += 1000 {
+		traffic := 1.0
+		if now >= 8*minutes {
+			traffic = 5
+		}
+		d := s.Tick(now, &plan, served, Uniform(), &p)
+		pass, multiplier := Split(d.Word)
+		rate := 3 * 1e10 / 1200 * traffic * pass * multiplier * multiplier // Full bids would spend three budgets without the change.
+		served = Served{Expected: money.Micros(rate), Wins: 10, Auctions: uint64(1000 * traffic)}
+		plan.Spent += served.Expected
+		furthest = max(furthest, math.Abs(float64(plan.Spent)/1e10-float64(now+1000)/float64(plan.EndMillis)))
+	}
+	t.Logf("at most %.3f of the budget from the plan; %.3f spent", furthest, float64(plan.Spent)/1e10)
+	if furthest > 0.09 || plan.Spent < 0.95*1e10 || plan.Spent > plan.Budget {
+		t.Errorf("%.3f of the budget from the plan, want 0.09; spent %v of %v", furthest, plan.Spent, plan.Budget)
+	}
+}

@@ -98,7 +98,7 @@ func (s *State) see(t *traffic, dt, hours, auctions float64, forget bool, p *Par
 		return
 	}
 	if forget {
-		kept := decay(dt / p.UnknownMemory)
+		kept := decay(dt / clamp(t.seconds*p.UnknownShare, 1, p.UnknownMemory))
 		s.seen, s.seenHours = s.seen*kept, s.seenHours*kept
 	} else {
 		auctions -= s.surgeOf(t, dt, hours, auctions, p)
@@ -199,7 +199,7 @@ func (s *State) steer(dt, spent float64, served *Served, t *traffic, l *limits, 
 	}
 	tau := p.loop(s.winRate, t.seconds)
 	if p.CatchUp > 0 {
-		window := clamp(p.CatchUp*tau, p.CatchUpMin, t.seconds) * level * t.total / t.seconds
+		window := clamp(p.CatchUp*tau, clamp(t.seconds*p.CatchUpShare, 1, p.CatchUpMin), t.seconds) * level * t.total / t.seconds
 		free = s.catchUp(free, remaining, window, spent, float64(served.Auctions), p)
 	}
 	base := t.forecast
