@@ -59,7 +59,7 @@ func (m *Machine) teach(c *campaign, r *command.EventRecord) {
 	for level := range market.ClickLevel(market.ClickLevels) {
 		m.key = keyClickRate(m.key[:0], c.Marketplace, c.Format, level)
 		if level >= market.ClickPlacement {
-			m.key = append(m.key, r.PlacementIndex)
+			m.key = append(m.key, r.Place.Placement())
 		}
 		switch {
 		case level < market.ClickAd:

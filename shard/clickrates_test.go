@@ -41,7 +41,7 @@ func onDay(r *shardtest.Replica, day uint32) {
 // shown returns an impression or click with its own id and token, at a rank of placement 3.
 func shown(kind event.Kind, id byte, rank uint8, product string) command.EventRecord {
 	e := click(id, id)
-	e.Kind, e.PlacementIndex, e.Rank, e.AgeSeconds, e.Product = kind, 3, rank, 60, []byte(product)
+	e.Kind, e.Place, e.Rank, e.AgeSeconds, e.Product = kind, 3, rank, 60, []byte(product)
 	return e
 }
 

@@ -141,7 +141,12 @@ func (m *Machine) countCredit(c *campaign, x *command.Credit, charged command.Ev
 	m.key = keyCampaignCell(m.key[:0], c.ID, x.Cell, x.Bid)
 	counters := m.cell(m.key)
 	countSale(counters, x, charged.Charged)
-	counters.Overdelivery += m.overdeliver(c, charged.Clipped)
+	over := m.overdeliver(c, charged.Clipped)
+	counters.Overdelivery += over
+	if places := m.placeOf(m.key, x.Place); places != nil {
+		countSale(places, x, charged.Charged)
+		places.Overdelivery += over
+	}
 	m.key = keySoldCell(m.key[:0], c.ID, x.Cell, x.Product)
 	countSale(m.cell(m.key), x, charged.Charged)
 }

@@ -223,7 +223,12 @@ func (m *Machine) count(marketplace uint16, c *campaign, r *command.EventRecord,
 	m.key = key
 	counters := m.cell(key)
 	countEvent(counters, r, result.Charged)
-	counters.Overdelivery += m.overdeliver(c, result.Clipped)
+	over := m.overdeliver(c, result.Clipped)
+	counters.Overdelivery += over
+	if places := m.placeOf(key, r.Place); places != nil && r.Kind <= event.Click {
+		countEvent(places, r, result.Charged)
+		places.Overdelivery += over
+	}
 	for i := range r.Items {
 		item := &r.Items[i]
 		product := m.reportedProduct(marketplace, r, item)

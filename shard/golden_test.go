@@ -251,6 +251,12 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 			add(g.HoldoutStep().Command)
 		}
 	}
+	if level >= command.LevelPlaces {
+		for range goldenCommands / 4 {
+			add(g.EventStep().Command)
+			add(g.ReturnStep().Command)
+		}
+	}
 	if level >= command.LevelClosing {
 		for closings := range uint32(3) {
 			add(command.AppendPutMarketplace(nil, g.Model.Now, &model.Marketplace{Ordinal: 1, Name: "m", CurrencyCode: "USD", Closings: closings}))

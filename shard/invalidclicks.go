@@ -123,6 +123,9 @@ func (m *Machine) isRepeated(rules *model.ClickRules, marketplace uint16, r *com
 func (m *Machine) countInvalid(c *campaign, r *command.EventRecord, why rollup.InvalidReason) {
 	m.key = keyCampaignCell(m.key[:0], c.ID, r.Cell, r.Bid)
 	m.cell(m.key).Invalid[why]++
+	if places := m.placeOf(m.key, r.Place); places != nil {
+		places.Invalid[why]++
+	}
 }
 
 // userClicks reads the valid clicks of a user on a day, as the batch has left them so far, in the order of their reports.

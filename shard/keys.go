@@ -82,7 +82,8 @@ const (
 	tableUserClicks     = 0x43 // day u32, marketplace u16, user u64 -> valid clicks of the user on the day: millisecond of the day, campaign, bid each.
 	tableBuyer          = 0x46 // day u32, marketplace u16, user u64, event key of a purchase of the day -> nothing.
 	tableEnrolment      = 0x47 // day u32, marketplace u16, user u64, campaign u32 -> percent u8, millisecond of the day.
-	tableEnd            = 0x48
+	tablePlaceCell      = 0x48 // campaign id, cell u32, event.Place u8 -> rollup.Counters: those of tableCampaignCell by place.
+	tableEnd            = 0x49
 )
 
 // The keys of tableMember go on with
@@ -168,6 +169,10 @@ func keyDedup(dst []byte, id bucketID) []byte {
 
 func keyCampaignCell(dst []byte, campaign ids.UUID, cell, bid uint32) []byte {
 	return appendU32(appendU32(append(append(dst, tableCampaignCell), campaign[:]...), cell), bid)
+}
+
+func keyPlaceCell(dst []byte, campaign ids.UUID, cell uint32, place event.Place) []byte {
+	return append(appendU32(append(append(dst, tablePlaceCell), campaign[:]...), cell), byte(place))
 }
 
 // keyProductCell names the counters of a product. The product comes as bytes because events carry it so.

@@ -128,7 +128,7 @@ var keyLens = [tableEnd]int{
 	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
 	tablePurchase: 21, tableOpenReturn: 25,
 	tableLink: 15, tableLinkedTo: 15, tableTouchesFrom: 3, tableBought: 15, tableUserClicks: 15, tableBuyer: buyerKeyLen,
-	tableEnrolment: enrolmentKeyLen,
+	tableEnrolment: enrolmentKeyLen, tablePlaceCell: 22,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.

@@ -229,6 +229,9 @@ func (m *Machine) keepsFull() bool { return m.state.level >= command.LevelFullCo
 func (m *Machine) takeBackSale(c *campaign, x *command.Credit, back *rollup.Return) {
 	m.key = keyCampaignCell(m.key[:0], c.ID, x.Cell, x.Bid)
 	uncountSale(m.cell(m.key), x, back)
+	if places := m.placeOf(m.key, x.Place); places != nil {
+		uncountSale(places, x, back)
+	}
 	m.key = keySoldCell(m.key[:0], c.ID, x.Cell, x.Product)
 	uncountSale(m.cell(m.key), x, back)
 }

@@ -166,6 +166,9 @@ func (m *Machine) carryOutReversal(c *campaign, w *wallet, x *command.Reverse, a
 		m.addEntry(w, ids.UUID{}, x.Note)
 		m.key = keyCampaignCell(m.key[:0], c.ID, p.Cell, p.Bid)
 		*spentOn(m.cell(m.key), p.Kind) -= p.Amount
+		if places := m.placeOf(m.key, 0); places != nil { // A journal line does not name the place of its interaction.
+			*spentOn(places, p.Kind) -= p.Amount
+		}
 		if p.Kind == event.Purchase {
 			m.key = keySoldCell(m.key[:0], c.ID, p.Cell, p.Product)
 			m.cell(m.key).SpentPurchases -= p.Amount

@@ -37,7 +37,7 @@ type Touch struct {
 	Key            [8]byte
 	Campaign, Bid  uint32 // Ordinals in the group.
 	Cell           uint32
-	PlacementIndex uint8
+	Place          event.Place
 	// Price and ChargeKey are set when a purchase pays for the token.
 	Price     money.Micros
 	ChargeKey [16]byte
@@ -70,7 +70,7 @@ func appendTouch(dst []byte, age int64, r *command.EventRecord) []byte {
 	dst = binary.AppendUvarint(dst, uint64(r.Bid))
 	dst = binary.AppendVarint(dst, age)
 	dst = binary.AppendVarint(dst, int64(r.Cell)-max(r.OccurredMillis, 0)/cellMillis)
-	dst = append(dst, r.PlacementIndex)
+	dst = append(dst, byte(r.Place))
 	if r.Charge != model.CPA {
 		return dst
 	}
@@ -96,7 +96,7 @@ func readTouch(key, value []byte) (t Touch, err error) {
 	t.Campaign, t.Bid = uint32(d.Uvarint()), uint32(d.Uvarint()) // Written from 32 bits.
 	t.ReceivedMillis = t.OccurredMillis + d.Varint()
 	t.Cell = uint32(t.OccurredMillis/cellMillis + d.Varint()) // Written from 32 bits.
-	t.PlacementIndex = d.U8()
+	t.Place = event.Place(d.U8())
 	if d.More() {
 		t.Price, t.ChargeKey = money.Micros(d.Uvarint()), d.Sixteen() // Written from a Micros.
 	}

@@ -58,7 +58,7 @@ var rules = []struct {
 		"getLedgerAccount", "listLedgerEntries", "listTransfers", "listReversals", "getReversal", "listJsonTemplates", "getJsonTemplate",
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",
-		"getMarketplaceReport", "getMarketplaceDailyReport", "getMarketplaceHourlyReport", "getMarketplaceReach",
+		"getMarketplaceReport", "getMarketplaceBreakdown", "getMarketplaceDailyReport", "getMarketplaceHourlyReport", "getMarketplaceReach",
 		"getProductReport", "getProductDailyReport", "getProductHourlyReport", "listSegments", "getProduct",
 		"listAttributionModels", "getAttributionModels",
 	}},
@@ -67,13 +67,14 @@ var rules = []struct {
 	}},
 	{slices.Concat(staff, vendors), VendorInPath, []string{
 		"getBalance", "listWallets", "getWallet", "getVendorReport", "getVendorDailyReport", "getVendorHourlyReport", "getVendorReach",
+		"getVendorBreakdown",
 	}},
 	{slices.Concat(staff, vendors), VendorIsItem, []string{"getVendor"}},
 	{slices.Concat(staff, vendors), VendorInQuery, []string{
 		"listCampaigns", "getCampaign", "listBids", "forecastCampaign", "listCampaignProducts", "listRestrictions", "listProducts",
 		"listAssets", "getAsset", "listAssetUses",
 		"getCampaignReport", "getCampaignDailyReport", "getCampaignHourlyReport", "getCampaignProductsReport", "getCampaignIncrementality",
-		"getCampaignReach",
+		"getCampaignReach", "getCampaignBreakdown",
 	}},
 	{slices.Concat(runners, sellers), VendorInQuery, []string{"createAsset", "deleteAsset", "renewAssetUpload"}},
 	{runners, NoVendor, []string{

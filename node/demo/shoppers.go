@@ -210,8 +210,16 @@ func (v *visitor) event(members map[string]any) map[string]any {
 	v.seq++
 	members["id"] = fmt.Sprintf("%s-%d-%d", v.id, time.Now().UnixNano(), v.seq)
 	members["occurredAt"] = time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-	members["opaqueUserId"] = v.id
+	members["opaqueUserId"], members["deviceType"] = v.id, deviceOf(v.id)
 	return members
+}
+
+// deviceOf returns the device of a shopper, who always uses the same one: three of five have a telephone.
+func deviceOf(user string) string {
+	if user[len(user)-1]%5 < 3 {
+		return "mobile"
+	}
+	return "desktop"
 }
 
 const answerBytesMax = 1 << 20 // BOUND: an answer to a page is a few kilobytes.

@@ -89,9 +89,9 @@ func (h *history) visit(at time.Time) error {
 	h.performed.Auctions += len(auctions)
 	for _, result := range got.Results {
 		for rank, w := range result.Winners {
-			h.pending.Impressions = append(h.pending.Impressions, shopperEvent{
-				ID: h.id("i"), OccurredAt: instant(at.Add(time.Second)), User: user, Token: w.ResolvedBidID,
-			})
+			seen := h.event("i", at.Add(time.Second), user)
+			seen.Token = w.ResolvedBidID
+			h.pending.Impressions = append(h.pending.Impressions, seen)
 			if clicks(h.rng, rank) {
 				h.click(at.Add(time.Duration(2+h.rng.IntN(40))*time.Second), user, w.ResolvedBidID, w.Type == "product", w.ID)
 			}
@@ -105,7 +105,9 @@ func (h *history) visit(at time.Time) error {
 
 // click adds a click, and the purchase to which it leads, if any.
 func (h *history) click(at time.Time, user, token string, product bool, id string) {
-	h.pending.Clicks = append(h.pending.Clicks, shopperEvent{ID: h.id("c"), OccurredAt: instant(at), User: user, Token: token, ClickType: "product"})
+	clicked := h.event("c", at, user)
+	clicked.Token, clicked.ClickType = token, "product"
+	h.pending.Clicks = append(h.pending.Clicks, clicked)
 	if !product || h.rng.Float64() >= buyRate {
 		return
 	}
@@ -114,6 +116,11 @@ func (h *history) click(at time.Time, user, token string, product bool, id strin
 		wait = time.Duration(1+h.rng.IntN(47)) * time.Hour
 	}
 	h.later = append(h.later, purchase{at.Add(wait), user, item{id, 1 + h.rng.IntN(2)}})
+}
+
+// event is what a shopper does at a time.
+func (h *history) event(kind string, at time.Time, user string) shopperEvent {
+	return shopperEvent{ID: h.id(kind), OccurredAt: instant(at), User: user, Device: deviceOf(user)}
 }
 
 // purchase is one that a shopper makes at a time.
@@ -132,7 +139,9 @@ func (h *history) buyDue() error {
 			left = append(left, p)
 			continue
 		}
-		h.pending.Purchases = append(h.pending.Purchases, shopperEvent{ID: h.id("p"), OccurredAt: instant(p.at), User: p.user, Items: []item{p.item}})
+		bought := h.event("p", p.at, p.user)
+		bought.Items = []item{p.item}
+		h.pending.Purchases = append(h.pending.Purchases, bought)
 		if h.pending.full() {
 			if err := h.report(); err != nil {
 				return err
@@ -155,6 +164,7 @@ type shopperEvent struct {
 	ID         string `json:"id"`
 	OccurredAt string `json:"occurredAt"`
 	User       string `json:"opaqueUserId"`
+	Device     string `json:"deviceType"`
 	Token      string `json:"resolvedBidId,omitempty"`
 	ClickType  string `json:"clickType,omitempty"`
 	Items      []item `json:"items,omitempty"`

@@ -36,6 +36,19 @@ func (b *groupCheck) compareHeads(a applied) {
 	}
 }
 
+// comparePlaces checks that no campaign has more at all its places than in all. It has less when something was counted before the
+// feature level from which places are.
+func (b *groupCheck) comparePlaces() {
+	for id, at := range b.places {
+		all := sumOf(b.cells, id)
+		if at.Impressions > all.Impressions || at.ChargedImpressions > all.ChargedImpressions || at.Clicks > all.Clicks ||
+			at.ChargedClicks > all.ChargedClicks || at.ChargedPurchases > all.ChargedPurchases ||
+			at.SpentImpressions > all.SpentImpressions || at.SpentClicks > all.SpentClicks || at.SpentPurchases > all.SpentPurchases {
+			b.problem("campaign "+uuid(id), "counts %+v at its places, and %+v in all", *at, *all)
+		}
+	}
+}
+
 // compareCampaigns compares what the lines of a campaign say with its stored budget.
 func (b *groupCheck) compareCampaigns() {
 	if n := uint32(len(b.campaigns)); b.hasHead && n != b.head.lastCampaign { // Ordinals have 32 bits.

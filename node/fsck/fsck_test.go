@@ -250,15 +250,16 @@ func hashOf(key string, value []byte) uint64 {
 }
 
 const (
-	tableWallet   = 0x0a
-	tableBudget   = 0x0d
-	tableDedup    = 0x16
-	tableCell     = 0x17
-	tableJournal  = 0x1a
-	tableTransfer = 0x1e
-	tableEntry    = 0x21
-	tableSold     = 0x34
-	tableReversal = 0x39
+	tableWallet    = 0x0a
+	tableBudget    = 0x0d
+	tableDedup     = 0x16
+	tableCell      = 0x17
+	tablePlaceCell = 0x48
+	tableJournal   = 0x1a
+	tableTransfer  = 0x1e
+	tableEntry     = 0x21
+	tableSold      = 0x34
+	tableReversal  = 0x39
 )
 
 // edit opens the state of a stopped node and changes it; with seal it corrects the digest.
@@ -417,6 +418,7 @@ func TestFindsForgeries(t *testing.T) {
 		"a campaign's spending":        {func(f *forge) { f.add(f.first(tableBudget, nil), 20, 1) }, "its lines say"},
 		"a campaign's period spending": {func(f *forge) { f.add(f.first(tableBudget, nil), 12, 1) }, "in this period"},
 		"a campaign's budget":          {func(f *forge) { f.add(f.first(tableBudget, nil), 0, 1) }, "its budget is"},
+		"a counter of a place":         {func(f *forge) { f.set(f.first(tablePlaceCell, nil), []byte{0xc8, 1}) }, "at its places"},
 		"a counter of charged clicks":  {func(f *forge) { f.set(f.first(tableCell, nil), []byte{2, 2, 2, 2, 2, 2}) }, "the lines say"},
 		"a wallet that is not there": {func(f *forge) {
 			f.set(f.first(tableWallet, func(v []byte) bool { return plainWallet(v) && binary.LittleEndian.Uint64(v[len(v)-37:]) != 0 }), nil)

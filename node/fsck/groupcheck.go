@@ -40,7 +40,8 @@ const (
 	tableUserClicks   = 0x43
 	tableBuyer        = 0x46
 	tableEnrolment    = 0x47
-	tableLast         = 0x47
+	tablePlaceCell    = 0x48
+	tableLast         = 0x48
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.
@@ -48,7 +49,7 @@ var keyBytes = map[byte]int{
 	tableHeader: 1, tableState: 1, tableWallet: 17, tableBudget: 5, tableCampaign: 5, tableCampaignID: 17, tableBid: 9,
 	tableBucket: 6, tableDedup: 22, tableCampaignCell: 25, tableJournal: 9,
 	tableTransfer: 17, tableEntry: 25, tableDay: 6, tableTouch: 32, tableCredit: 23, tablePurchase: 21,
-	tableLink: 15, tableLinkedTo: 15, tableBought: 15, tableUserClicks: 15, tableBuyer: 31, tableEnrolment: 19,
+	tableLink: 15, tableLinkedTo: 15, tableBought: 15, tableUserClicks: 15, tableBuyer: 31, tableEnrolment: 19, tablePlaceCell: 22,
 }
 
 // groupCheck compares the stored values of a group with what follows from its journal. One pass over the records fills
@@ -67,6 +68,7 @@ type groupCheck struct {
 	byID          map[[16]byte]uint32
 	wallets       map[[16]byte]*wallet
 	cells         map[[16]byte]*Counts // Sums by campaign.
+	places        map[[16]byte]*Counts // The same, of the counters by place.
 	bids          map[bid]*tally       // Charges by bid, from cells and from lines.
 	buckets       map[bucket]*keys
 	days          map[day]*keys
@@ -144,7 +146,7 @@ type keys struct {
 func newGroupCheck(r *Report, g *Group, place string) *groupCheck {
 	return &groupCheck{
 		r: r, g: g, place: place, campaigns: map[uint32]*campaign{}, byID: map[[16]byte]uint32{}, wallets: map[[16]byte]*wallet{},
-		cells: map[[16]byte]*Counts{}, bids: map[bid]*tally{}, buckets: map[bucket]*keys{}, days: map[day]*keys{}, postPaid: map[uint16]bool{},
+		cells: map[[16]byte]*Counts{}, places: map[[16]byte]*Counts{}, bids: map[bid]*tally{}, buckets: map[bucket]*keys{}, days: map[day]*keys{}, postPaid: map[uint16]bool{},
 		requests: map[[16]byte]adjustment{}, reversals: map[[16]byte]*reversal{}, reversed: map[uint64]*reversedLine{}, newer: map[byte]int64{}, transfers: map[[16]byte]*transfer{}, entryAccounts: map[uint64][16]byte{},
 	}
 }
@@ -160,6 +162,7 @@ func checkGroup(r *Report, g *Group, place string, from source, a applied) {
 	}
 	b.compareHeads(a)
 	b.compareCampaigns()
+	b.comparePlaces()
 	b.compareWallets()
 	b.compareTransfers()
 	b.compareCells()
@@ -252,6 +255,8 @@ func (b *groupCheck) record(key, value []byte) {
 		k.foundXor ^= hash
 	case tableCampaignCell:
 		ok = b.addCell(key, value)
+	case tablePlaceCell:
+		ok = b.addPlace([16]byte(rest), value)
 	case tableProductCell, tableOtherCell, tableSoldCell:
 		_, ok = b.counts(key, value)
 	case tableJournal:

@@ -48,14 +48,27 @@ func (b *groupCheck) addCell(key, value []byte) bool {
 	}
 	rest := key[1:]
 	id := [16]byte(rest)
-	sum := b.cells[id]
-	if sum == nil {
-		sum = &Counts{}
-		b.cells[id] = sum
-	}
-	sum.add(&c)
+	sumOf(b.cells, id).add(&c)
 	b.tally(id, binary.BigEndian.Uint32(rest[20:])).cells.add(&c)
 	return true
+}
+
+// addPlace adds the counters of a campaign, cell and place. What was spent may be negative: a reversal takes what it gives back
+// from one place, whatever the place of the charge.
+func (b *groupCheck) addPlace(campaign [16]byte, value []byte) bool {
+	c, _, ok := readCounts(value)
+	sumOf(b.places, campaign).add(&c)
+	return ok
+}
+
+// sumOf returns the sum of a campaign.
+func sumOf(sums map[[16]byte]*Counts, campaign [16]byte) *Counts {
+	sum := sums[campaign]
+	if sum == nil {
+		sum = &Counts{}
+		sums[campaign] = sum
+	}
+	return sum
 }
 
 // counts reads the counters of a cell. None is negative: what is taken back or reversed was counted before.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -109,6 +110,9 @@ func (c *Core) removeUnsupported(s *share) {
 		r := &s.records[i]
 		if level < command.LevelPacing {
 			r.Rank, r.AgeSeconds, r.Product = 0, 0, nil
+		}
+		if level < command.LevelPlaces {
+			r.Place = event.PlaceOf(r.Place.Placement(), event.UnknownDevice, event.OnSite)
 		}
 		if level >= command.LevelProducts {
 			continue

@@ -83,7 +83,7 @@ func TestRecordsOfAReport(t *testing.T) {
 		return nil, 0
 	}
 	impression, group := find(event.Impression, func(r *command.EventRecord) bool { return r.Campaign == 70 })
-	if impression.Bid != 71 || impression.Price != 250_000 || impression.Charge != model.CPC || impression.PlacementIndex != 3 || group != 1+6%4 {
+	if impression.Bid != 71 || impression.Price != 250_000 || impression.Charge != model.CPC || impression.Place.Placement() != 3 || group != 1+6%4 {
 		t.Errorf("impression with a token in group %d: %+v", group, impression)
 	}
 	click, group := find(event.Click, func(r *command.EventRecord) bool { return r.Campaign == 70 })

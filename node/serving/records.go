@@ -145,7 +145,7 @@ func (es *eventScratch) resolve(r *command.EventRecord, p *bidid.Payload, e *eve
 	}
 	r.ChargeKey = es.hasher.charge(paidBy, e.ResolvedBidID)
 	r.Bucket = hourOf(p.IssuedMillis)
-	r.PlacementIndex = p.PlacementIndex
+	r.Place = event.PlaceOf(p.PlacementIndex, e.Device, event.ChannelOf(e.Channel))
 	if p.External {
 		return
 	}

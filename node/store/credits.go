@@ -225,7 +225,7 @@ func (k *collected) credit(p *shard.OpenPurchase, item int, to attribution.Credi
 	t, bought := &k.origins[to.Touch], &p.Items[item]
 	c := command.Credit{
 		Purchase: p.Name, Item: uint16(item), Group: t.group, Marketplace: p.Marketplace, Campaign: t.Campaign, Bid: t.Bid, // Items are at most event.ItemsMax.
-		Kind: t.Kind, Halo: to.Halo, PlacementIndex: t.PlacementIndex, Cell: t.Cell, UserHash: t.UserHash,
+		Kind: t.Kind, Halo: to.Halo, Place: t.Place, Cell: t.Cell, UserHash: t.UserHash,
 		Product: bought.ProductID, Quantity: bought.Quantity, UnitPrice: bought.UnitPrice, Price: t.Price, ChargeKey: t.ChargeKey,
 		Attribution: k.rules,
 	}

@@ -425,7 +425,7 @@ func (x *modelPurchase) credited(standard [][]models.Part) bool {
 		}
 		o := &x.touches.origins[parts[0].Touch]
 		if o.group != c.group || o.Campaign != c.Campaign || o.Bid != c.Bid || o.Kind != c.Kind || o.Cell != c.Cell ||
-			o.PlacementIndex != c.PlacementIndex || x.Items[i].Returned != c.Returned {
+			o.Place != c.Place || x.Items[i].Returned != c.Returned {
 			return false
 		}
 	}

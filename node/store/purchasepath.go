@@ -174,7 +174,7 @@ func (p *PurchasePath) matchCredits() {
 		c.Touch = slices.IndexFunc(p.Touches, func(t PathTouch) bool {
 			o := &t.origin
 			return o.group == c.Group && o.Campaign == c.Campaign && o.Bid == c.Bid && o.Kind == c.Kind && o.Cell == c.Cell &&
-				o.PlacementIndex == c.PlacementIndex
+				o.Place == c.Place
 		})
 	}
 }

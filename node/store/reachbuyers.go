@@ -86,7 +86,7 @@ func (x *reachCount) readCredits(ctx context.Context, items map[ids.Group][]reac
 				}
 				c, found := b.Credit(&i.purchase, i.item)
 				if found && c.Returned < c.Quantity && x.counts(g, c.Campaign, c.Cell) {
-					x.add(i.buyer, c.PlacementIndex, reachEntry{bought: true})
+					x.add(i.buyer, c.Place.Placement(), reachEntry{bought: true})
 				}
 			}
 		})

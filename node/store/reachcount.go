@@ -167,7 +167,7 @@ func (x *reachCount) readDay(b *longState, g ids.Group, day uint32) {
 		if t.Kind == event.Impression {
 			did = reachEntry{impressions: 1}
 		}
-		x.add(t.UserHash, t.PlacementIndex, did)
+		x.add(t.UserHash, t.Place.Placement(), did)
 		return true
 	})
 }

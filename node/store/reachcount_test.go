@@ -71,7 +71,7 @@ func (w *spectators) sees(x seenAd) {
 	x.at = w.Now()
 	r := w.eventOf(x.kind, x.user)
 	r.Campaign, r.Bid, r.Price, r.Charge = w.campaigns[x.campaign].Ordinal, w.bids[x.campaign].Ordinal, money.PerMajor, model.CPA
-	r.PlacementIndex = x.placement
+	r.Place = event.PlaceOf(x.placement, event.UnknownDevice, event.OnSite)
 	binary.LittleEndian.PutUint32(r.ChargeKey[:], uint32(w.events))
 	w.commit(r, w.campaigns[x.campaign].Group)
 	w.touches = append(w.touches, x)
@@ -145,7 +145,7 @@ func (w *spectators) credited(key [16]byte, campaign int, d store.Dates, placeme
 		today := uint32(w.Now().Unix() / 86_400)
 		for _, x := range (shard.Queries{R: r}).CreditsOf(key, today-89, today) {
 			at := time.Unix(int64(x.Cell)*900, 0)
-			found = found || x.Campaign == c.Ordinal && w.on(at, d) && (placement < 0 || int(x.PlacementIndex) == placement)
+			found = found || x.Campaign == c.Ordinal && w.on(at, d) && (placement < 0 || int(x.Place.Placement()) == placement)
 		}
 		return nil
 	})

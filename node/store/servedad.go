@@ -110,7 +110,7 @@ func (a *ServedAd) addInteractions(b shard.Queries, marketplace uint16, n *Serve
 
 // isOf reports whether a touch can be of the ad. The touch of an ad that a purchase pays for names its charge key.
 func (n *ServedAdName) isOf(x *shard.Touch) bool {
-	return x.Issued == n.Charge.Hour && x.Campaign == n.Charge.Campaign && x.Bid == n.Bid && x.PlacementIndex == n.PlacementIndex &&
+	return x.Issued == n.Charge.Hour && x.Campaign == n.Charge.Campaign && x.Bid == n.Bid && x.Place.Placement() == n.PlacementIndex &&
 		(x.ChargeKey == [16]byte{} || x.ChargeKey == n.Charge.Key)
 }
 

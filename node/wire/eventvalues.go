@@ -67,9 +67,9 @@ func (s *eventScanner) deviceType(e *event.Event) {
 	}
 	switch device {
 	case auction.Desktop:
-		e.Device = 1
+		e.Device = event.Desktop
 	case auction.Mobile:
-		e.Device = 2
+		e.Device = event.Mobile
 	case auction.NoDevice:
 	}
 }

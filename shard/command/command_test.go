@@ -85,7 +85,7 @@ var (
 	someEvents = Events{Marketplace: 513, Records: []EventRecord{
 		{
 			Key: [16]byte{1, 15: 2}, ChargeKey: [16]byte{3, 15: 4}, Kind: event.Click, Charge: model.CPC, Bucket: 498_648,
-			Cell: 1_994_592, OccurredMillis: now, Campaign: 5, Bid: 6, Price: 250_000, PlacementIndex: 7, UserHash: 0xfedcba9876543210,
+			Cell: 1_994_592, OccurredMillis: now, Campaign: 5, Bid: 6, Price: 250_000, Place: 7, UserHash: 0xfedcba9876543210,
 		},
 		{
 			Key: [16]byte{8}, Kind: event.Purchase, ExternalCampaign: ids.UUID{9}, OccurredMillis: -1,
@@ -273,7 +273,7 @@ var (
 
 var someCredit = Credit{
 	Purchase: PurchaseName{1, [16]byte{2}}, Item: 3, Group: 4, Marketplace: 5, Campaign: 6, Bid: 7, Kind: event.Click, Halo: true,
-	PlacementIndex: 8, Cell: 9, UserHash: 10, Product: "p1", Quantity: 11, UnitPrice: 12, Price: 13, ChargeKey: [16]byte{14}, Issued: 15,
+	Place: 8, Cell: 9, UserHash: 10, Product: "p1", Quantity: 11, UnitPrice: 12, Price: 13, ChargeKey: [16]byte{14}, Issued: 15,
 }
 
 func readSettings(c *Command) (model.Marketplace, error) {

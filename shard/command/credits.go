@@ -41,20 +41,20 @@ type CreditItem struct {
 // Credit gives an item of a purchase to a touch. It holds everything that the group of the touch needs: a group never
 // looks a touch up when it applies commands, because the state before a batch differs between replicas.
 type Credit struct {
-	Purchase       PurchaseName
-	Item           uint16
-	Group          ids.Group // The group of the touch.
-	Marketplace    uint16
-	Campaign       uint32     // Ordinal in the group of the touch; so is Bid.
-	Bid            uint32     //
-	Kind           event.Kind // Of the touch: event.Impression or event.Click.
-	Halo           bool       // The touch is of the item's vendor, not of its product.
-	PlacementIndex uint8
-	Cell           uint32 // The rollup cell of the touch: attributed sales are dated by it.
-	UserHash       uint64 // The user who was touched.
-	Product        string // The product under which the item is counted.
-	Quantity       int64
-	UnitPrice      money.Micros
+	Purchase    PurchaseName
+	Item        uint16
+	Group       ids.Group // The group of the touch.
+	Marketplace uint16
+	Campaign    uint32      // Ordinal in the group of the touch; so is Bid.
+	Bid         uint32      //
+	Kind        event.Kind  // Of the touch: event.Impression or event.Click.
+	Halo        bool        // The touch is of the item's vendor, not of its product.
+	Place       event.Place // Of the touch.
+	Cell        uint32      // The rollup cell of the touch: attributed sales are dated by it.
+	UserHash    uint64      // The user who was touched.
+	Product     string      // The product under which the item is counted.
+	Quantity    int64
+	UnitPrice   money.Micros
 	// Price, ChargeKey and Issued are set when the touch's token is paid by a purchase (charge type CPA).
 	Price     money.Micros
 	ChargeKey [16]byte
@@ -123,13 +123,15 @@ var (
 		fixed("unit price", price, func(c *Credit) *money.Micros { return &c.UnitPrice }),
 		optional(0, "kind", enum[event.Kind](event.Kinds), func(c *Credit) *event.Kind { return &c.Kind }),
 		optional(1, "halo", boolean, func(c *Credit) *bool { return &c.Halo }),
-		optional(2, "placement", u8[uint8](), func(c *Credit) *uint8 { return &c.PlacementIndex }),
+		optional(2, "place", u8[event.Place](), func(c *Credit) *event.Place { return &c.Place }),
 		optional(3, "price", price, func(c *Credit) *money.Micros { return &c.Price }),
 		optional(4, "charge key", key16, func(c *Credit) *[16]byte { return &c.ChargeKey }),
 		optional(5, "issued", u32[uint32](), func(c *Credit) *uint32 { return &c.Issued }),
 		optional(6, "attribution", enum[model.Attribution](model.Attributions),
 			func(c *Credit) *model.Attribution { return &c.Attribution }),
-	).checked(func(c *Credit) bool { return c.Quantity > 0 && c.Kind <= event.Click && int(c.Item) < event.ItemsMax })
+	).checked(func(c *Credit) bool {
+		return c.Quantity > 0 && c.Kind <= event.Click && int(c.Item) < event.ItemsMax && c.Place.Valid()
+	})
 	decideCredits = newTable("decide credits",
 		fixed("decisions", list(creditDecisions, CreditsMax), func(x *DecideCredits) *[]CreditDecision { return &x.Decisions }),
 	)

@@ -39,6 +39,8 @@ func AppendEvents(dst []byte, nowMillis int64, e *Events) []byte {
 // needs returns the level from which a record may be proposed.
 func (r *EventRecord) needs() Level {
 	switch {
+	case !r.Place.IsPlacement():
+		return LevelPlaces
 	case r.ReturnOf != [16]byte{}:
 		return LevelReturns
 	case r.Rank != 0:
@@ -69,7 +71,7 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 	if r.ReturnOf != [16]byte{} {
 		flags |= hasReturn
 	}
-	dst = append(dst, flags, byte(r.Kind), byte(r.Charge), r.PlacementIndex)
+	dst = append(dst, flags, byte(r.Kind), byte(r.Charge), byte(r.Place))
 	dst = append(dst, r.Key[:]...)
 	dst = append(dst, r.ChargeKey[:]...)
 	dst = binary.LittleEndian.AppendUint32(dst, r.Bucket)
@@ -173,7 +175,7 @@ func readEventRecord(d *Decoder, r *EventRecord) {
 	*r = EventRecord{
 		Kind:           event.Kind(d.Enum(event.Kinds)),
 		Charge:         model.ChargeType(d.Enum(model.ChargeTypes)),
-		PlacementIndex: d.U8(),
+		Place:          event.Place(d.U8()),
 		Key:            d.Sixteen(),
 		ChargeKey:      d.Sixteen(),
 		Bucket:         d.U32(),
@@ -184,7 +186,7 @@ func readEventRecord(d *Decoder, r *EventRecord) {
 		Price:          d.Price(),
 		UserHash:       d.U64(),
 	}
-	if d.U16() != 0 || flags&^(eventFlags|hasUnknown|hasAd|hasReturn) != 0 {
+	if d.U16() != 0 || !r.Place.Valid() || flags&^(eventFlags|hasUnknown|hasAd|hasReturn) != 0 {
 		d.Fail()
 	}
 	if flags&hasExternal != 0 {

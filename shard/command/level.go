@@ -69,8 +69,12 @@ const LevelHoldouts Level = 24
 // LevelClosing lets a marketplace be closed, so that it can be moved to another cell (model.Marketplace.Closed).
 const LevelClosing Level = 25
 
+// LevelPlaces keeps with events, touches and credits on which device and channel they happened, and counts what campaigns get
+// by placement, device and channel (event.Place).
+const LevelPlaces Level = 26
+
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelClosing
+const LevelNewest = LevelPlaces
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

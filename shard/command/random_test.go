@@ -207,6 +207,9 @@ func validCredits(all []Credit) {
 	for i := range all {
 		c := &all[i]
 		c.Item, c.Kind, c.Quantity = uint16(i), c.Kind%(event.Click+1), c.Quantity&math.MaxInt32+1
+		if !c.Place.Valid() {
+			c.Place = 0
+		}
 		c.Attribution %= model.Attribution(model.Attributions)
 	}
 }

@@ -67,7 +67,7 @@ type Event struct {
 	ExternalVendor   []byte
 	EntityType       EntityType
 	EntityID         []byte
-	Device           uint8 // 0 for none, 1 for desktop, 2 for mobile.
+	Device           Device
 	Channel          []byte
 	ClickType        []byte
 	FirstItem, Items int    // First index and number of its items in Batch.Items.

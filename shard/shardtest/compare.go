@@ -72,6 +72,7 @@ func (m *Model) compareMoney(r *Replica, b shard.Queries, fail func(string, ...a
 		if got, want := b.CampaignCounters(c.ID, 0, math.MaxUint32), m.Count(c.ID, c.Marketplace); got != want {
 			fail("campaign %d counts %+v, not %+v", c.Ordinal, got, want)
 		}
+		m.comparePlaces(b, c, fail)
 		m.compareBalances(c, r.Feed.Balances[c.ID], fail)
 	}
 	var n int

@@ -222,7 +222,7 @@ func (w *touched) equal(t *shard.Touch) bool {
 	paid := w.Charge == model.CPA
 	return w.market == t.Marketplace && w.UserHash == t.UserHash && w.Kind == t.Kind && w.OccurredMillis == t.OccurredMillis &&
 		w.received == t.ReceivedMillis && w.Bucket == t.Issued && w.Campaign == t.Campaign && w.Bid == t.Bid && w.Cell == t.Cell &&
-		w.PlacementIndex == t.PlacementIndex &&
+		w.Place == t.Place &&
 		(paid && w.Price == t.Price && w.ChargeKey == t.ChargeKey || !paid && t.Price == 0 && t.ChargeKey == [16]byte{})
 }
 
@@ -279,7 +279,7 @@ func (g *Generator) decision() command.CreditDecision {
 			Bid: uint32(g.choose(5, "bid")), Kind: event.Kind(g.choose(2, "kind of touch")), Halo: g.choose(2, "halo") > 0,
 			Cell: event.BucketOf(g.now) * 4, UserHash: uint64(g.choose(3, "user")), Product: fmt.Sprint("p", g.choose(3, "product")),
 			Quantity: int64(1 + g.choose(3, "quantity")), UnitPrice: g.amount("item price"),
-			Attribution: model.Attribution(g.choose(model.Attributions, "attribution")),
+			Attribution: model.Attribution(g.choose(model.Attributions, "attribution")), Place: g.place(uint8(g.choose(2, "placement"))),
 		}
 		if g.choose(2, "paid by purchases") > 0 {
 			n := g.choose(8, "token")

@@ -203,7 +203,7 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 	}
 	t := g.token[n]
 	r.Campaign, r.Bid, r.Price, r.Charge, r.Bucket = t.campaign, t.bid, t.price, t.charge, t.hour
-	r.PlacementIndex = t.placement
+	r.Place = g.place(t.placement)
 	if g.Model.Level >= command.LevelPacing && g.choose(8, "teaches") > 0 {
 		r.Rank, r.AgeSeconds = t.rank, []uint32{0, 20, 600, event.AgeSecondsMax}[g.choose(4, "delay")]
 		if t.product != "" {
@@ -215,6 +215,14 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 		r.Kind = map[model.ChargeType]event.Kind{model.CPC: event.Click, model.CPM: event.Impression, model.CPA: event.Purchase}[t.charge]
 		r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
 	}
+}
+
+// place returns a place of a placement: some device and channel, once the level lets records have them.
+func (g *Generator) place(placement uint8) event.Place {
+	if g.Model.Level < command.LevelPlaces {
+		return event.PlaceOf(placement, event.UnknownDevice, event.OnSite)
+	}
+	return event.PlaceOf(placement, event.Device(g.choose(event.Devices, "device")), event.Channel(g.choose(2, "channel")))
 }
 
 // served names a campaign that wins an auction of a marketplace; sometimes one that cannot, as no honest token would.

@@ -212,10 +212,9 @@ func (g *Generator) bids() Step {
 }
 
 func (g *Generator) advance() Step {
-	days := uint32(g.now / (24 * hourMillis))
-	p := command.Periods{
-		Marketplace: g.market(), Day: days - uint32(g.choose(2, "behind")), Week: (days + 3) / 7, Month: days / 30,
-	}
+	p := command.Periods{Marketplace: g.market()}
+	p.Day = uint32(g.now/(24*hourMillis)) - uint32(g.choose(2, "behind"))
+	p.Week, p.Month = (p.Day+3)/7, p.Day/30 // A month begins with a day.
 	a := command.Advance{Periods: []command.Periods{p}}
 	g.Model.Advance(&a)
 	return Step{Name: "advance", Command: command.AppendAdvance(nil, g.now, &a)}

@@ -25,9 +25,9 @@ func (m *Model) teach(c *Campaign, r *command.EventRecord, outcome command.Outco
 	}
 	cells := []market.ClickCell{
 		{Marketplace: c.Marketplace, Format: c.Format},
-		{Marketplace: c.Marketplace, Format: c.Format, Level: market.ClickPlacement, Placement: r.PlacementIndex},
+		{Marketplace: c.Marketplace, Format: c.Format, Level: market.ClickPlacement, Placement: r.Place.Placement()},
 	}
-	ad := market.ClickCell{Marketplace: c.Marketplace, Format: c.Format, Level: market.ClickAd, Placement: r.PlacementIndex}
+	ad := market.ClickCell{Marketplace: c.Marketplace, Format: c.Format, Level: market.ClickAd, Placement: r.Place.Placement()}
 	if c.Format == model.Listing {
 		ad.Product = string(r.Product)
 	} else {

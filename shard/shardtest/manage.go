@@ -35,6 +35,9 @@ func (m *Model) Marketplace(x model.Marketplace) command.Result {
 
 // Feature applies a SetFeature.
 func (m *Model) Feature(level command.Level) command.Result {
+	if m.Level < command.LevelPlaces && level >= command.LevelPlaces {
+		m.countedWithoutPlaces = len(m.Events)+len(m.Credits) > 0
+	}
 	m.Level = max(m.Level, level)
 	return command.Result{}
 }

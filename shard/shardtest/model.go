@@ -73,6 +73,8 @@ type Model struct {
 	reports     []report
 	adjusts     map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
 	bids        uint32
+
+	countedWithoutPlaces bool // Something was counted below command.LevelPlaces.
 }
 
 // Wallet is a wallet of the model.
@@ -363,11 +365,16 @@ func number(p command.Periods, kind model.Period) uint32 {
 	return [...]uint32{model.Daily: p.Day, model.Weekly: p.Week, model.Monthly: p.Month, model.Total: 0}[kind]
 }
 
-// Count sums the counters of a campaign, or of the events of no campaign when id is zero, of one cell and bid.
+// Count sums the counters of a campaign, or of the events of no campaign when id is zero.
 func (m *Model) Count(id ids.UUID, marketplace uint16) (sum rollup.Counters) {
+	return m.countAt(id, marketplace, func(event.Place) bool { return true })
+}
+
+// countAt sums the counters of a campaign at some places. What was given back has no place, which counts as place 0.
+func (m *Model) countAt(id ids.UUID, marketplace uint16, at func(event.Place) bool) (sum rollup.Counters) {
 	for i := range m.Events {
 		e := &m.Events[i]
-		if e.Campaign != id || id.IsZero() && e.Market != marketplace {
+		if e.Campaign != id || id.IsZero() && e.Market != marketplace || !at(e.Place) {
 			continue
 		}
 		one := rollup.Counters{}
@@ -403,13 +410,15 @@ func (m *Model) Count(id ids.UUID, marketplace uint16) (sum rollup.Counters) {
 		sum.Add(&one)
 	}
 	for i := range m.Credits {
-		if c := &m.Credits[i]; c.To == id {
+		if c := &m.Credits[i]; c.To == id && at(c.Place) {
 			one := c.counts()
 			one.Overdelivery = money.Micros(c.Clipped)
 			sum.Add(&one)
 		}
 	}
-	m.subtractReversals(id, &sum)
+	if at(0) {
+		m.subtractReversals(id, &sum)
+	}
 	return sum
 }
 

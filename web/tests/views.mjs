@@ -24,6 +24,7 @@ export const rows = [
   { page: "/reports" },
   { page: "/reports", query: "by=vendor" },
   { page: "/reports", query: "by=campaign" },
+  { page: "/reports", query: "by=device" },
   { page: "/events" },
   { page: "/purchases" },
   { page: "/purchases", tab: "models" },

@@ -44,6 +44,7 @@ func Register(api huma.API) {
 	add(api, "getCampaignHourlyReport", base+"/hourly", "List a campaign's numbers by hour, oldest first, of at most 31 days; hours without any are left out.", hourly)
 	add(api, "getCampaignProductsReport", base+"/products", "List a campaign's numbers by product, in the order of product ids.", products)
 	registerSubjects(api)
+	registerBreakdowns(api)
 	registerModels(api)
 	registerIncrementality(api)
 	registerReach(api)

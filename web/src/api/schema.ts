@@ -193,6 +193,8 @@ export interface Schemas {
   "report.ModelsRow": { "campaignId": string; "campaignName": string; "firstClick": Schemas["report.ModelsSales"]; "linear": Schemas["report.ModelsSales"]; "notRecomputable": Schemas["report.ModelsSales"]; "otherWindows": Schemas["report.ModelsSales"]; "position": Schemas["report.ModelsSales"]; "reported": Schemas["report.ModelsSales"]; "standard": Schemas["report.ModelsSales"]; "vendorId": string; "viewOnly": Schemas["report.ModelsSales"] };
   "report.ModelsSales": { "amount": number; "amountDecimal": string; "count": string; "quantity": string };
   "report.Overdelivery": { "amount": number; "amountDecimal": string };
+  "report.Part": { "attributed": Schemas["report.Attributed"]; "clicks": Schemas["report.Spend"]; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"]; "value": string | null };
+  "report.Parts": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Part"])[] };
   "report.PlacementReach": { "bought": number | null; "clicked": number; "clicks": number; "frequency": number | null; "impressions": number; "placementId": number; "reached": number };
   "report.Product": { "attributed": Schemas["report.Attributed"]; "clicks": Schemas["report.Spend"]; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "productId": string; "purchases": Schemas["report.Purchases"] };
   "report.Products": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Product"])[] };
@@ -983,6 +985,12 @@ export interface Operations {
     body: undefined;
     answer: Schemas["report.Report"];
   };
+  "GET /reporting-service/campaigns/{campaign_id}/breakdown": {
+    path: { "campaign_id": string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "vendor_id"?: string; "start_date": string; "end_date": string; "by"?: "placement" | "device" | "channel" | "slot" | "keyword" | "format"; "limit"?: number; "next_page"?: string };
+    body: undefined;
+    answer: Schemas["report.Parts"];
+  };
   "GET /reporting-service/campaigns/{campaign_id}/daily": {
     path: { "campaign_id": string };
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "vendor_id"?: string; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
@@ -1025,6 +1033,12 @@ export interface Operations {
     body: undefined;
     answer: Schemas["report.Total"];
   };
+  "GET /reporting-service/marketplace/breakdown": {
+    path: {};
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "by"?: "placement" | "device" | "channel" | "slot" | "keyword" | "format"; "limit"?: number; "next_page"?: string };
+    body: undefined;
+    answer: Schemas["report.Parts"];
+  };
   "GET /reporting-service/marketplace/daily": {
     path: {};
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
@@ -1066,6 +1080,12 @@ export interface Operations {
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "compare_start_date"?: string; "compare_end_date"?: string };
     body: undefined;
     answer: Schemas["report.Total"];
+  };
+  "GET /reporting-service/vendors/{vendor_id}/breakdown": {
+    path: { "vendor_id": string };
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "by"?: "placement" | "device" | "channel" | "slot" | "keyword" | "format"; "limit"?: number; "next_page"?: string };
+    body: undefined;
+    answer: Schemas["report.Parts"];
   };
   "GET /reporting-service/vendors/{vendor_id}/daily": {
     path: { "vendor_id": string };

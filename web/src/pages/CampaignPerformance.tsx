@@ -12,6 +12,7 @@ import { counted, formatCount, formatMoney, formatShare } from "../ui/money";
 import { reasonOf } from "../ui/reasons";
 import { Empty, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
+import { CampaignBreakdown } from "./CampaignBreakdown";
 import { CampaignHours } from "./CampaignHours";
 import { CampaignIncrementality } from "./CampaignIncrementality";
 import { CampaignReach } from "./CampaignReach";
@@ -50,6 +51,11 @@ export function CampaignPerformance({ campaign }: { campaign: Campaign }) {
         campaign={campaign}
         range={dates}
         title={range.days === 1 ? "Reach, today" : `Reach, ${range.days} days`}
+      />
+      <CampaignBreakdown
+        campaign={campaign}
+        range={dates}
+        title={range.days === 1 ? "Where, today" : `Where, ${range.days} days`}
       />
       <ProductRows
         campaign={campaign}

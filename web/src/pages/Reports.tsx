@@ -14,6 +14,7 @@ import { Page } from "../ui/Page";
 import { SavedViews } from "../ui/SavedViews";
 import { Empty, Failure, Loaded } from "../ui/States";
 import { dayOf, daysBetween, noonOf, Time } from "../ui/time";
+import { Breakdown, dimensions, type Dimension } from "./Breakdown";
 import { download, save } from "./csv";
 import { rowsOf, sumOf, type Row } from "./reportRows";
 import { ReportGroups, type Grouping } from "./ReportGroups";
@@ -72,6 +73,7 @@ export default function Reports() {
           w={150}
           data={[
             { value: "day", label: "Day" },
+            ...Object.entries(dimensions).map(([value, { label }]) => ({ value, label })),
             ...(vendorId
               ? []
               : [
@@ -88,7 +90,12 @@ export default function Reports() {
         </Text>
       )}
       {valid && grouping === "day" && <ByDay from={from} to={to} days={days} />}
-      {valid && grouping !== "day" && <ReportGroups by={grouping as Grouping} from={from} to={to} />}
+      {valid && grouping in dimensions && (
+        <Breakdown key={grouping} by={grouping as Dimension} range={{ start_date: from, end_date: to }} />
+      )}
+      {valid && grouping !== "day" && !(grouping in dimensions) && (
+        <ReportGroups by={grouping as Grouping} from={from} to={to} />
+      )}
     </Page>
   );
 }

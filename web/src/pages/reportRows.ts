@@ -14,7 +14,7 @@ const emptyRow = (name: string): Row => ({ name, impressions: 0, clicks: 0, spen
 
 type Counted = Pick<Schemas["report.TotalDay"], "impressions" | "clicks" | "purchases">;
 
-const rowOf = (name: string, of: Counted): Row => ({
+export const rowOf = (name: string, of: Counted): Row => ({
   name,
   impressions: of.impressions.total,
   clicks: of.clicks.total,

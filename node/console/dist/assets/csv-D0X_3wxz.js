@@ -1,2 +1,0 @@
-function e(e){let t=/^[=+\-@\t\r]/.test(e)&&!/^-?\d+(\.\d+)?$/.test(e)?`'${e}`:e;return/[",\r\n]/.test(t)?`"${t.replaceAll(`"`,`""`)}"`:t}function t(t,r){let i=r.map(t=>t.map(e).join(`,`)).join(`\r
-`);n(t,new Blob([`${i}\r\n`],{type:`text/csv;charset=utf-8`}))}function n(e,t){let n=URL.createObjectURL(t),r=document.createElement(`a`);r.href=n,r.download=e,r.click(),URL.revokeObjectURL(n)}export{n,t};
