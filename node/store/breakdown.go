@@ -37,47 +37,71 @@ type BreakdownRow struct {
 	rollup.Counters
 }
 
+// BreakdownMax bounds the values of a breakdown. BOUND: some 400 bytes each. Keywords may be as many as bids.
+const BreakdownMax = 50_000
+
 // CampaignBreakdown returns the counters of a campaign by a dimension, ordered by value. ErrNotFound for another marketplace's
 // campaign.
 func (t Tenant) CampaignBreakdown(ctx context.Context, campaign ids.UUID, d Dates, by Dimension) ([]BreakdownRow, error) {
-	rows := breakdown{}
-	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) { rows.addCampaign(b, campaign, c, by) })
-	return rows.sorted(), err
+	x := newBreakdown(by, BreakdownMax)
+	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) { x.addCampaign(b, campaign, c) })
+	return x.sorted(err)
 }
 
 // VendorBreakdown returns the counters of all campaigns of a vendor by a dimension, ordered by value; of all vendors when it is
-// empty. ErrNotFound for a vendor that has no counters and is not in the catalog.
+// empty. ErrNotFound for a vendor that has no counters and is not in the catalog; ErrTooMany for more than BreakdownMax values.
 func (t Tenant) VendorBreakdown(ctx context.Context, vendor string, d Dates, by Dimension) ([]BreakdownRow, error) {
+	return t.vendorBreakdown(ctx, vendor, d, newBreakdown(by, BreakdownMax))
+}
+
+func (t Tenant) vendorBreakdown(ctx context.Context, vendor string, d Dates, x *breakdown) ([]BreakdownRow, error) {
 	span, err := t.cells(d)
 	if err != nil {
 		return nil, err
 	}
-	rows := breakdown{}
-	err = t.eachCampaign(ctx, vendor, func(b *longState, c *campaignRef) { rows.addCampaign(b, c.id, span, by) })
-	if err == nil && vendor != "" && len(rows) == 0 {
+	err = t.eachCampaign(ctx, vendor, func(b *longState, c *campaignRef) { x.addCampaign(b, c.id, span) })
+	if err == nil && vendor != "" && len(x.rows) == 0 {
 		_, err = t.Vendor(ctx, vendor)
 	}
-	return rows.sorted(), err
+	return x.sorted(err)
 }
 
-// breakdown is the sums by value.
-type breakdown map[string]*rollup.Counters
+// breakdown sums counters by value.
+type breakdown struct {
+	by   Dimension
+	most int // BreakdownMax; tests set less.
+	rows map[string]*rollup.Counters
+	full bool // There were more than most values.
+}
+
+func newBreakdown(by Dimension, most int) *breakdown {
+	return &breakdown{by: by, most: most, rows: map[string]*rollup.Counters{}}
+}
+
+// add adds the counters of a value.
+func (x *breakdown) add(value string, c *rollup.Counters) {
+	if x.rows[value] == nil && len(x.rows) == x.most {
+		x.full = true
+		return
+	}
+	counters(x.rows, value).Add(c)
+}
 
 // addCampaign adds the counters that a group has of a campaign.
-func (r breakdown) addCampaign(b *longState, campaign ids.UUID, c cells, by Dimension) {
-	if by <= ByChannel {
+func (x *breakdown) addCampaign(b *longState, campaign ids.UUID, c cells) {
+	if x.by <= ByChannel {
 		for _, p := range b.CampaignPlaces(campaign, c.from, c.to) {
-			counters(r, placeText(p.Place, by)).Add(&p.Counters)
+			x.add(placeText(p.Place, x.by), &p.Counters)
 		}
 		return
 	}
 	own, found := b.Campaign(campaign) // Not in a group that has events which named it by its external id.
-	for _, x := range b.CampaignBids(campaign, c.from, c.to) {
+	for _, bid := range b.CampaignBids(campaign, c.from, c.to) {
 		value := ""
 		if found {
-			value = bidText(b.Queries, &own.Campaign, x.Bid, by)
+			value = bidText(b.Queries, &own.Campaign, bid.Bid, x.by)
 		}
-		counters(r, value).Add(withoutPurchases(&x.Counters))
+		x.add(value, withoutPurchases(&bid.Counters))
 	}
 }
 
@@ -134,10 +158,17 @@ func keywordsOf(bid *model.Bid) string {
 	return strings.Join(slices.Compact(all), ", ")
 }
 
-// sorted returns the rows in the order of their values.
-func (r breakdown) sorted() (all []BreakdownRow) {
-	for _, value := range slices.Sorted(maps.Keys(r)) {
-		all = append(all, BreakdownRow{value, ofCampaign(*r[value])})
+// sorted returns the rows in the order of their values, after a reading with an error.
+func (x *breakdown) sorted(err error) ([]BreakdownRow, error) {
+	if err == nil && x.full {
+		err = ErrTooMany
 	}
-	return all
+	if err != nil {
+		return nil, err
+	}
+	var all []BreakdownRow
+	for _, value := range slices.Sorted(maps.Keys(x.rows)) {
+		all = append(all, BreakdownRow{value, ofCampaign(*x.rows[value])})
+	}
+	return all, nil
 }

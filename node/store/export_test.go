@@ -19,3 +19,8 @@ func (t Tenant) ReachWithin(ctx context.Context, of ReachOf, d Dates, most int) 
 	err = x.count(ctx)
 	return x.out, err
 }
+
+// BreakdownWithin is VendorBreakdown of all vendors that has fewer values.
+func (t Tenant) BreakdownWithin(ctx context.Context, d Dates, by Dimension, most int) ([]BreakdownRow, error) {
+	return t.vendorBreakdown(ctx, "", d, newBreakdown(by, most))
+}

@@ -32,6 +32,8 @@ type seenAd struct {
 	user      uint64
 	campaign  int
 	placement uint8
+	device    event.Device
+	channel   event.Channel
 	kind      event.Kind
 	at        time.Time
 }
@@ -71,7 +73,7 @@ func (w *spectators) sees(x seenAd) {
 	x.at = w.Now()
 	r := w.eventOf(x.kind, x.user)
 	r.Campaign, r.Bid, r.Price, r.Charge = w.campaigns[x.campaign].Ordinal, w.bids[x.campaign].Ordinal, money.PerMajor, model.CPA
-	r.Place = event.PlaceOf(x.placement, event.UnknownDevice, event.OnSite)
+	r.Place = event.PlaceOf(x.placement, x.device, x.channel)
 	binary.LittleEndian.PutUint32(r.ChargeKey[:], uint32(w.events))
 	w.commit(r, w.campaigns[x.campaign].Group)
 	w.touches = append(w.touches, x)

@@ -2,6 +2,8 @@ package report
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -71,29 +73,26 @@ var dimensions = map[string]store.Dimension{
 }
 
 func campaignBreakdown(ctx context.Context, in *CampaignBreakdownInput) (*partsOutput, error) {
-	return in.parts(ctx, "campaign "+in.CampaignID, func(st store.Tenant, d store.Dates, by store.Dimension) ([]store.BreakdownRow, error) {
-		rows, err := st.CampaignBreakdown(ctx, resource.ParseUUID(in.CampaignID), d, by)
-		return rows, resource.ErrorOf(err)
+	return in.parts(ctx, "campaign "+in.CampaignID, resource.ErrorOf, func(st store.Tenant, d store.Dates, by store.Dimension) ([]store.BreakdownRow, error) {
+		return st.CampaignBreakdown(ctx, resource.ParseUUID(in.CampaignID), d, by)
 	})
 }
 
 func vendorBreakdown(ctx context.Context, in *VendorBreakdownInput) (*partsOutput, error) {
-	return in.parts(ctx, "vendor "+in.VendorID, func(st store.Tenant, d store.Dates, by store.Dimension) ([]store.BreakdownRow, error) {
-		rows, err := st.VendorBreakdown(ctx, in.VendorID, d, by)
-		return rows, resource.VendorErrorOf(err)
+	return in.parts(ctx, "vendor "+in.VendorID, resource.VendorErrorOf, func(st store.Tenant, d store.Dates, by store.Dimension) ([]store.BreakdownRow, error) {
+		return st.VendorBreakdown(ctx, in.VendorID, d, by)
 	})
 }
 
 func marketplaceBreakdown(ctx context.Context, in *MarketplaceBreakdownInput) (*partsOutput, error) {
-	return in.parts(ctx, "marketplace", func(st store.Tenant, d store.Dates, by store.Dimension) ([]store.BreakdownRow, error) {
-		rows, err := st.VendorBreakdown(ctx, "", d, by)
-		return rows, resource.ErrorOf(err)
+	return in.parts(ctx, "marketplace", resource.ErrorOf, func(st store.Tenant, d store.Dates, by store.Dimension) ([]store.BreakdownRow, error) {
+		return st.VendorBreakdown(ctx, "", d, by)
 	})
 }
 
 // parts serves a page of the rows of a subject. It reads completeThrough before the numbers, so that it never promises too much.
 func (in *BreakdownInput) parts(
-	ctx context.Context, of string, read func(store.Tenant, store.Dates, store.Dimension) ([]store.BreakdownRow, error),
+	ctx context.Context, of string, errorOf func(error) error, read func(store.Tenant, store.Dates, store.Dimension) ([]store.BreakdownRow, error),
 ) (*partsOutput, error) {
 	d, err := resource.Days(in.StartDate, in.EndDate)
 	if err != nil {
@@ -102,8 +101,12 @@ func (in *BreakdownInput) parts(
 	st := resource.Tenant(ctx)
 	through := resource.Time(st.CompleteThrough().UnixMilli())
 	rows, err := read(st, d, dimensions[in.By])
+	if errors.Is(err, store.ErrTooMany) {
+		return nil, resource.Invalid(resource.At("value_error", fmt.Sprintf(
+			"%s has more than %d values in these days; ask for one vendor, one campaign, or fewer days", in.By, store.BreakdownMax), "query", "by"))
+	}
 	if err != nil {
-		return nil, err
+		return nil, errorOf(err)
 	}
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "breakdown", of, in.By, in.StartDate, in.EndDate)
 	page, end, err := cut(cursors, in.Paging, func(r store.BreakdownRow) string { return "=" + r.Value }, rows) // The first id is not empty.
