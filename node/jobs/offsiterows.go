@@ -25,6 +25,7 @@ type rows struct {
 	at     int64 // Bytes read.
 	field  []byte
 	long   bool // The field is longer than fieldMax.
+	quoted bool // The field is in quotes.
 	broken bool // The row violates RFC 4180.
 	column int
 }
@@ -54,7 +55,7 @@ func (r *rows) row(take func(column int, field []byte, long bool)) (blank bool, 
 		if errors.Is(err, io.EOF) && r.at == start {
 			return false, io.EOF
 		}
-		if end != ',' && r.column == 0 && len(r.field) == 0 && !r.long {
+		if end != ',' && r.column == 0 && len(r.field) == 0 && !r.long && !r.quoted {
 			return true, nil
 		}
 		if r.column < columnsMax {
@@ -71,12 +72,13 @@ func (r *rows) row(take func(column int, field []byte, long bool)) (blank bool, 
 
 // readField reads a field and returns what ended it: a comma, a line feed, or 0 with io.EOF.
 func (r *rows) readField() (end byte, err error) {
-	r.field, r.long = r.field[:0], false
+	r.field, r.long, r.quoted = r.field[:0], false, false
 	c, err := r.read()
 	if err != nil {
 		return 0, err
 	}
 	if c == '"' {
+		r.quoted = true
 		return r.readQuoted()
 	}
 	for {

@@ -55,6 +55,8 @@ func TestRows(t *testing.T) {
 		{long + "," + long + "x", long + "|" + long + "…", " "},
 		{`"` + long + `xx"`, long + "…", " "},
 		{"a\rb", "a\rb", " "},
+		{`""`, "", " "}, // An empty field in quotes is a row.
+		{`""` + "\n\n" + `""` + "\r\n", ";", "  "},
 	} {
 		rows, broken, at := all(t, strings.NewReader(c.text))
 		var parts []string
