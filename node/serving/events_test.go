@@ -409,3 +409,24 @@ func TestRecordsOfAds(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordsOfPlaces checks that an event of a token carries the placement of the auction, and its own device and channel if the
+// feature level of the group allows it.
+func TestRecordsOfPlaces(t *testing.T) {
+	for level, want := range map[command.Level]event.Place{
+		command.LevelClosing: event.PlaceOf(3, event.UnknownDevice, event.OnSite),
+		command.LevelPlaces:  event.PlaceOf(3, event.Mobile, event.InStore),
+	} {
+		node := servingtest.New(servingtest.Spec{Bids: 10})
+		deps := node.Deps
+		deps.Level = func(ids.Group) command.Level { return level }
+		shown := token(node, bidid.Payload{Charge: model.CPC, Campaign: 1, Bid: 1, Price: 1, PlacementIndex: 3})
+		body := fmt.Sprintf(`{"clicks":[{"id":"1",%s,"resolvedBidId":%q,"deviceType":"mobile","channel":"instore"}]}`, occurred, shown)
+		if a := ask(serving.New(deps), "POST", "/v2/events", node.AuctionKey, body); a.status != 200 {
+			t.Fatal(a.body)
+		}
+		if records := node.Proposer.Records(); len(records) != 1 || records[0].Place != want {
+			t.Errorf("level %d: %+v, want place %#x", level, records, want)
+		}
+	}
+}
