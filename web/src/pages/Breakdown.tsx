@@ -43,6 +43,7 @@ function nameOf(by: Dimension, value: string | null) {
 }
 
 const pageSize = 50;
+const csvRowsMax = 365; // BOUND: the most rows of an answer.
 
 interface BreakdownProps {
   by: Dimension;
@@ -86,7 +87,7 @@ export function Breakdown(props: BreakdownProps) {
         ? `vendors/${encodeURIComponent(vendorId)}`
         : "marketplace";
   const csv = useWrite(async () => {
-    const content = await file(`/reporting-service/${scope}/breakdown`, { ...range, by, limit: 365, format: "csv" });
+    const content = await file(`/reporting-service/${scope}/breakdown`, { ...range, by, limit: csvRowsMax, format: "csv" });
     save(`report-${by}.csv`, content);
   });
   return (
@@ -101,7 +102,7 @@ export function Breakdown(props: BreakdownProps) {
                 Complete to <Time at={data.completeThrough} format="full" />.
               </Text>
               <Button variant="default" size="xs" loading={csv.isPending} onClick={() => csv.mutate(undefined)}>
-                Download CSV
+                {data.hasMore ? `Download CSV, at most ${csvRowsMax} rows` : "Download CSV"}
               </Button>
             </Group>
             <DataTable
