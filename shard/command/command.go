@@ -78,7 +78,7 @@ type EventRecord struct {
 	Campaign       uint32       // Ordinal in the group, 0 for none.
 	Bid            uint32       // Ordinal in the group, 0 for none.
 	Price          money.Micros // Per charged interaction.
-	Place          event.Place  // A device or a channel other than onsite needs LevelPlaces.
+	Place          event.Place  // The token's placement, and the device and channel of the event, which need LevelPlaces.
 	UserHash       uint64       // Keyed hash of (marketplace, opaqueUserId); 0 for none.
 	// ExternalCampaign is the id of the campaign that an externalCampaignId was resolved to; zero otherwise.
 	ExternalCampaign ids.UUID
