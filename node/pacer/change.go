@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/pacing"
@@ -17,7 +16,8 @@ const (
 	holdChange = 0.05 // Least relative change of the hold, which must also exceed the expected cost of one ad.
 	// memoryInterval is how often the memory of a campaign that serves is replicated, and idleMemoryInterval of another one.
 	// A new leader misses at most so much of what the controller has seen; the holds are never older than their changes.
-	memoryInterval, idleMemoryInterval = 30 * time.Second, 10 * time.Minute
+	// Both are in milliseconds.
+	memoryInterval, idleMemoryInterval = 30_000, 600_000
 	// changesMax is the most decisions of one tick.
 	changesMax = command.PaceMax
 )
@@ -66,15 +66,15 @@ func relative(value, was float64) float64 {
 
 // due reports whether a campaign's memory is to be replicated although its decision is still good. Campaigns are spread
 // over the interval by their ordinals.
-func (c *controlled) due(ordinal uint32, now time.Time) bool {
-	every := idleMemoryInterval
+func (c *controlled) due(ordinal uint32, now int64) bool {
+	every := int64(idleMemoryInterval)
 	if c.moved || int64(c.decision.Hold) != c.balances.Hold.Load() || c.decision.Word != c.balances.Pacing.Load() {
 		every = memoryInterval
 	}
-	if c.remembered.IsZero() {
-		c.remembered = now.Add(-time.Duration(ordinal) % (every / time.Second) * time.Second)
+	if c.remembered == 0 {
+		c.remembered = now - int64(ordinal)*1000%every
 	}
-	return now.Sub(c.remembered) >= every
+	return now-c.remembered >= every
 }
 
 // largest returns at most changesMax changes, the largest ones, in the order of their ordinals.

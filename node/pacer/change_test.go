@@ -2,7 +2,6 @@ package pacer
 
 import (
 	"testing"
-	"time"
 
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
@@ -46,13 +45,13 @@ func TestChangesThatMatter(t *testing.T) {
 // Memories are replicated in time, not all at once, and the largest changes first.
 func TestMemoriesAreSpread(t *testing.T) {
 	var b market.Balances
-	now, due := time.Unix(1_000_000, 0), map[int]int{}
+	due := map[int]int{}
 	campaigns := make([]controlled, 300)
 	for second := range 120 {
 		for i := range campaigns {
 			c := &campaigns[i]
 			c.balances, c.moved = &b, true
-			if at := now.Add(time.Duration(second) * time.Second); c.due(uint32(i+1), at) {
+			if at := int64(1_000_000+second) * 1000; c.due(uint32(i+1), at) {
 				c.remembered = at
 				due[second]++
 			}

@@ -23,7 +23,6 @@ type leader struct {
 	steered steered
 	curves  curves
 	number  uint64 // Of the last Pace that was applied.
-	turn    uint32 // Counts the ticks, for the turns of idle campaigns.
 	// auctions counts the auctions of all nodes since this node leads.
 	auctions map[trafficKey]uint64
 }
@@ -96,48 +95,63 @@ func (l *leader) resign() {
 // returns the changes that are to be replicated.
 func (l *leader) decide(now time.Time, served map[uint32]pacing.Served, traffic map[trafficKey]uint64) (changes []change) {
 	for ordinal, s := range served {
-		if int64(ordinal) <= int64(len(l.steered.campaigns)) && ordinal > 0 {
-			l.steered.campaigns[ordinal-1].served = s
-		}
+		l.steered.serve(ordinal, s)
 	}
 	for key, n := range traffic {
 		l.auctions[key] += n
 	}
-	l.turn++
-	kinds, counted := l.kinds(now, traffic), steeredCount{}
-	var of *kind // That of the campaign before: most have the same one.
-	for i := range l.steered.campaigns {
-		c, ordinal := &l.steered.campaigns[i], uint32(i+1) // Ordinals have 32 bits.
-		if c.idle() && (ordinal+l.turn)%idleTurns != 0 {
-			counted.count(&c.decision)
-			continue
-		}
-		if key := (kindKey{trafficKey{c.marketplace, c.format}, c.charge == model.CPM}); of == nil || of.key != key {
-			of = kinds.of(key)
-		}
-		if of.calendar == nil || c.waits() {
-			continue
-		}
-		served := c.served.Wins > 0
-		l.follow(c, ordinal, now)
-		c.tick(now, of, l.curveOf(c, of))
-		counted.count(&c.decision)
-		if size := c.changeOf(); size > 0 || c.due(ordinal, now) || l.p.everyChange && served {
-			changes = append(changes, change{ordinal, size})
+	t := tick{l: l, kinds: l.kinds(now, traffic), millis: now.UnixMilli()}
+	for batch := range l.steered.turns.next() {
+		l.steered.preload(batch)
+		for _, i := range batch {
+			t.visit(i)
 		}
 	}
-	l.p.stats.paced(l.group, counted)
-	return changes
+	l.p.stats.paced(l.group, l.steered.counted)
+	return t.changes
+}
+
+// tick is one tick of a leader.
+type tick struct {
+	l       *leader
+	kinds   *kinds
+	millis  int64
+	of      *kind // That of the campaign before: most have the same one.
+	changes []change
+}
+
+// visit lets the campaign at an index decide, unless it waits.
+func (t *tick) visit(index int) {
+	l := t.l
+	c, ordinal := &l.steered.campaigns[index], uint32(index+1) // Ordinals have 32 bits.
+	if key := (kindKey{trafficKey{c.marketplace, c.format}, c.charge == model.CPM}); t.of == nil || t.of.key != key {
+		t.of = t.kinds.of(key)
+	}
+	if t.of.calendar == nil {
+		return // It goes on asking.
+	}
+	l.steered.turns.served(index)
+	if c.waits() {
+		l.steered.count(c, steeredCount{})
+		return
+	}
+	served := c.served.Wins > 0
+	l.follow(c, ordinal, t.millis)
+	c.tick(t.millis, t.of, l.curveOf(c, t.of))
+	l.steered.count(c, countOf(&c.decision))
+	if size := c.changeOf(); size > 0 || c.due(ordinal, t.millis) || l.p.everyChange && served {
+		t.changes = append(t.changes, change{ordinal, size})
+	}
 }
 
 // follow lets the target return of a campaign see what was paid and sold.
-func (l *leader) follow(c *controlled, ordinal uint32, now time.Time) {
+func (l *leader) follow(c *controlled, ordinal uint32, now int64) {
 	if c.target == 0 || l.p.groups.Level(l.group) < command.LevelTargetReturn {
 		c.returns = pacing.Returns{}
 		return
 	}
 	x := l.p.c.Market.Returned(l.group, ordinal)
-	c.returns.Follow(now.UnixMilli(), &pacing.Totals{
+	c.returns.Follow(now, &pacing.Totals{
 		Clicks: x.Clicks, Purchases: x.Purchases, Spend: x.Spend, Value: x.Value, TargetMilli: c.target,
 	}, l.p.c.Params)
 }
@@ -210,8 +224,9 @@ func (k *kinds) calendar(marketplace uint16) *calendar {
 }
 
 // tick lets one campaign decide with what it has served.
-func (c *controlled) tick(now time.Time, of *kind, curve *pacing.Curve) {
-	plan := of.calendar.plan(&c.settings, now.UnixMilli())
+func (c *controlled) tick(now int64, of *kind, curve *pacing.Curve) {
+	var plan pacing.Plan
+	of.calendar.fill(&plan, &c.settings, now)
 	if c.target != 0 {
 		plan.Ceiling = c.returns.Ceiling()
 	}
@@ -224,9 +239,8 @@ func (c *controlled) tick(now time.Time, of *kind, curve *pacing.Curve) {
 	if c.ticked {
 		s.Auctions = of.counted - c.auctions
 	}
-	c.auctions, c.changed = of.counted, false
-	c.decision = c.state.Tick(now.UnixMilli(), &plan, s, curve, &of.params)
-	c.ticked = true
+	c.auctions, c.ticked = of.counted, true
+	c.decision = c.state.Tick(now, &plan, s, curve, &of.params)
 }
 
 // propose replicates decisions and which reports they contain. After a failure the next tick compares with what is in force,
@@ -261,7 +275,7 @@ func (l *leader) propose(ctx context.Context, now time.Time, changes []change, c
 	l.p.stats.changes.Add(uint64(len(changes)))
 	for _, x := range changes {
 		c := &l.steered.campaigns[x.ordinal-1]
-		c.remembered, c.moved, c.status = now, false, c.decision.Status
+		c.remembered, c.moved, c.status = now.UnixMilli(), false, c.decision.Status
 	}
 }
 

@@ -46,7 +46,7 @@ func BenchmarkTick100000(b *testing.B) {
 			c := &l.steered.campaigns[x.ordinal-1]
 			c.balances.Pacing.Store(c.decision.Word)
 			c.balances.Hold.Store(int64(c.decision.Hold))
-			c.remembered, c.moved, c.status = now, false, c.decision.Status
+			c.remembered, c.moved, c.status = now.UnixMilli(), false, c.decision.Status
 		}
 	}
 	for range 600 {

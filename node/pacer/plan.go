@@ -48,14 +48,13 @@ func offsets(zone *time.Location) pacing.Zone {
 	}
 }
 
-// plan returns the current budget period of a campaign, cut by its own start and end.
-func (c *calendar) plan(s *settings, now int64) pacing.Plan {
-	p := pacing.Plan{
-		Mode: pacing.Unlimited, WalletEmpty: s.balances.WalletBalance.Load() <= 0,
-		Paused: !s.active || now < s.start || s.end != 0 && now >= s.end || s.rests(c.hour),
-	}
+// fill sets an empty plan to the current budget period of a campaign, cut by its own start and end. It fills instead of
+// returning, because a copy of a plan that was just written costs as much as a tenth of a tick.
+func (c *calendar) fill(p *pacing.Plan, s *settings, now int64) {
+	p.WalletEmpty = s.balances.WalletBalance.Load() <= 0
+	p.Paused = !s.active || now < s.start || s.end != 0 && now >= s.end || s.rests(c.hour)
 	if s.budget == 0 {
-		return p
+		return // Mode is pacing.Unlimited.
 	}
 	left := money.Micros(s.balances.BudgetLeft.Load())
 	p.Budget = s.budget
@@ -72,7 +71,7 @@ func (c *calendar) plan(s *settings, now int64) pacing.Plan {
 	default:
 		if !s.even || s.end == 0 {
 			p.Mode = pacing.Fast
-			return p
+			return
 		}
 		p.Mode, of = pacing.Even, span{s.start, s.end}
 	}
@@ -83,7 +82,6 @@ func (c *calendar) plan(s *settings, now int64) pacing.Plan {
 	if s.period != model.Daily {
 		p.DayStartMillis, p.DayEndMillis = c.day.start, c.day.end
 	}
-	return p
 }
 
 // carry is what a daily budget has on top of its amount, because earlier days left it (ledger.Carryover). Auctions, and

@@ -19,6 +19,12 @@ func at(zone *time.Location, text string) int64 {
 	return t.UnixMilli()
 }
 
+// planOf returns the plan of a campaign.
+func planOf(c *calendar, s *settings, now int64) (p pacing.Plan) {
+	c.fill(&p, s, now)
+	return p
+}
+
 // Plans have the bounds of the local day, week and month, on days of 23 and 25 hours too, cut by the campaign's dates.
 func TestPlansFollowTheCalendar(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -47,7 +53,7 @@ func TestPlansFollowTheCalendar(t *testing.T) {
 			s.start, s.end = at(berlin, x.start), at(berlin, x.end)
 		}
 		c := newCalendar(cluster.PeriodsAt(1, now, berlin), berlin, now)
-		p := c.plan(&s, now.UnixMilli())
+		p := planOf(&c, &s, now.UnixMilli())
 		if p.StartMillis != at(berlin, x.from) || p.EndMillis != at(berlin, x.to) || p.EndMillis-p.StartMillis != int64(x.hours)*3_600_000 {
 			t.Errorf("%s: from %s to %s", x.now, time.UnixMilli(p.StartMillis).In(berlin), time.UnixMilli(p.EndMillis).In(berlin))
 		}
@@ -83,13 +89,13 @@ func TestPlansArePaused(t *testing.T) {
 		"out of its hours": {settings{active: true, scheduled: true, hours: hoursOf(rests)}, true},
 	} {
 		x.balances = &b
-		p := c.plan(&x.settings, now.UnixMilli())
+		p := planOf(&c, &x.settings, now.UnixMilli())
 		if p.Paused != x.paused || p.Mode != pacing.Unlimited || !p.WalletEmpty {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
 	total := settings{balances: &b, active: true, budget: 5, period: model.Total}
-	if p := c.plan(&total, now.UnixMilli()); p.Mode != pacing.Fast || p.Spent != 5 {
+	if p := planOf(&c, &total, now.UnixMilli()); p.Mode != pacing.Fast || p.Spent != 5 {
 		t.Errorf("a total budget: %+v", p)
 	}
 }
@@ -101,11 +107,11 @@ func TestEvenTotalsArePlanned(t *testing.T) {
 	var b market.Balances
 	b.BudgetLeft.Store(30)
 	s := settings{balances: &b, active: true, budget: 100, period: model.Total, even: true, start: now.UnixMilli() - 5}
-	if p := c.plan(&s, now.UnixMilli()); p.Mode != pacing.Fast {
+	if p := planOf(&c, &s, now.UnixMilli()); p.Mode != pacing.Fast {
 		t.Errorf("without an end: %+v", p)
 	}
 	s.end = now.UnixMilli() + 5
-	p := c.plan(&s, now.UnixMilli())
+	p := planOf(&c, &s, now.UnixMilli())
 	if p.Mode != pacing.Even || p.Period != 0 || p.StartMillis != s.start || p.EndMillis != s.end || p.Spent != 70 || p.DayEndMillis != c.day.end {
 		t.Errorf("%+v", p)
 	}
@@ -128,7 +134,7 @@ func TestCarryOverSurvivesALeader(t *testing.T) {
 	} {
 		s := steered{memories: map[uint32]pacing.Memory{1: x.memory}}
 		s.put(1, &settings{balances: &b, active: true, budget: 100})
-		p := c.plan(&s.campaigns[0].settings, now.UnixMilli())
+		p := planOf(&c, &s.campaigns[0].settings, now.UnixMilli())
 		if p.Carry != x.carry || p.Spent != x.spent {
 			t.Errorf("a memory %s: carries %d over and has spent %d", name, p.Carry, p.Spent)
 		}
@@ -150,7 +156,7 @@ func TestPlansCarryOver(t *testing.T) {
 	} {
 		c.Day = x.day
 		b.BudgetLeft.Store(x.left)
-		p := c.plan(&s, now.UnixMilli())
+		p := planOf(&c, &s, now.UnixMilli())
 		if int64(p.Carry) != x.carry || int64(p.Budget+p.Carry-p.Spent) != x.left || p.Spent < 0 {
 			t.Errorf("%+v: %+v", x, p)
 		}
@@ -169,7 +175,7 @@ func TestPlanOfAnEdit(t *testing.T) {
 	} {
 		s.budget = money.Micros(x.budget)
 		b.BudgetLeft.Store(x.left)
-		if p := c.plan(&s, now.UnixMilli()); int64(p.Carry) != x.carry || int64(p.Budget+p.Carry-p.Spent) != x.left {
+		if p := planOf(&c, &s, now.UnixMilli()); int64(p.Carry) != x.carry || int64(p.Budget+p.Carry-p.Spent) != x.left {
 			t.Errorf("tick %d: %+v: %+v", i, x, p)
 		}
 	}

@@ -20,15 +20,17 @@ type stats struct {
 }
 
 // steeredCount counts the campaigns of a group that are paced, and those among them that the target return holds back most.
-type steeredCount struct{ paced, byReturn int }
+type steeredCount struct{ paced, byReturn int32 }
 
-func (n *steeredCount) count(d *pacing.Decision) {
+// countOf counts a campaign by its decision.
+func countOf(d *pacing.Decision) (n steeredCount) {
 	if d.Word != pacing.Open {
-		n.paced++
+		n.paced = 1
 	}
 	if d.Status == pacing.LimitedByReturn {
-		n.byReturn++
+		n.byReturn = 1
 	}
+	return n
 }
 
 // paced records how many campaigns of a group are paced.
@@ -70,8 +72,8 @@ func (p *Pacer) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.campaigns {
-		out.Campaigns += n.paced
-		out.ByReturn += n.byReturn
+		out.Campaigns += int(n.paced)
+		out.ByReturn += int(n.byReturn)
 	}
 	return out
 }

@@ -1,8 +1,6 @@
 package pacer
 
 import (
-	"time"
-
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/pacing"
@@ -12,35 +10,28 @@ import (
 type steered struct {
 	loads     int
 	campaigns []controlled // The campaign with ordinal n is at index n-1.
+	turns     turns        // Which of them a tick visits.
+	counted   steeredCount // Of all of them.
+	read      uint64       // Means nothing: it keeps the compiler from leaving out what preload reads.
 	periods   map[uint16]command.Periods
 	memories  map[uint32]pacing.Memory // What former leaders replicated, by ordinal, of campaigns that were not put yet.
 }
 
-// controlled is a campaign with its controller. What idle reads comes first, so that a tick of an idle campaign loads one
-// cache line.
+// controlled is a campaign with its controller. What every tick reads comes first, so that it loads few cache lines.
 type controlled struct {
 	served   pacing.Served // Since the last tick; Auctions is not used.
 	decision pacing.Decision
 	ticked   bool
-	changed  bool          // The settings were put after the last tick.
 	moved    bool          // The campaign has served something since its memory was replicated.
 	status   pacing.Status // As replicated last.
+	counted  steeredCount  // As steered.counted has it.
 
 	settings
+	auctions   uint64 // Those of its marketplace and format at the last tick, as leader.auctions counts.
+	price      int64  // Mean expected cost of the last wins, in micros.
+	remembered int64  // When the memory was replicated last, in Unix milliseconds.
 	state      pacing.State
 	returns    pacing.Returns
-	auctions   uint64    // Those of its marketplace and format at the last tick, as leader.auctions counts.
-	price      int64     // Mean expected cost of the last wins, in micros.
-	remembered time.Time // When the memory was replicated last.
-}
-
-// idleTurns is the number of seconds in which a campaign that serves nothing has one tick; the campaigns take turns. Most
-// campaigns serve nothing in most seconds, and their controllers only let time pass.
-const idleTurns = 4
-
-// idle reports whether a campaign can wait for its turn.
-func (c *controlled) idle() bool {
-	return c.ticked && !c.changed && c.served.Wins == 0 && c.served.Expected == 0
 }
 
 // newSteered returns the campaigns of a group with what former leaders remembered of them.
@@ -62,7 +53,7 @@ func (s *steered) restart(loads int) {
 			s.memories[uint32(i+1)] = c.memory() // Ordinals have 32 bits.
 		}
 	}
-	s.loads, s.campaigns = loads, nil
+	s.loads, s.campaigns, s.turns, s.counted = loads, nil, turns{}, steeredCount{}
 }
 
 // put adds a campaign, or changes its settings.
@@ -70,15 +61,47 @@ func (s *steered) put(ordinal uint32, x *settings) {
 	for int(ordinal) > len(s.campaigns) {
 		s.campaigns = append(s.campaigns, controlled{})
 	}
+	s.turns.grow(len(s.campaigns))
+	s.turns.ask(int(ordinal) - 1)
 	c := &s.campaigns[ordinal-1]
 	known := c.carry
-	c.settings, c.changed = *x, true
+	c.settings = *x
 	c.carry = known
 	if m, known := s.memories[ordinal]; known {
 		c.state, c.returns = pacing.Restore(m), pacing.RestoreReturns(m.Return)
 		c.carry = carryOf(m, x)
 		delete(s.memories, ordinal)
 	}
+}
+
+// serve adds what a campaign has served since the last tick. A campaign that is not known yet is left out.
+func (s *steered) serve(ordinal uint32, served pacing.Served) {
+	if ordinal == 0 || int64(ordinal) > int64(len(s.campaigns)) {
+		return
+	}
+	s.campaigns[ordinal-1].served = served
+	if served.Wins != 0 || served.Expected != 0 {
+		s.turns.ask(int(ordinal) - 1)
+	}
+}
+
+// preload reads campaigns that are to be visited. Each campaign lies in nine lines of memory that no cache has, and waiting
+// for one after the other takes longer than deciding; reads that do not need each other are fetched together.
+func (s *steered) preload(batch []int) {
+	for _, i := range batch {
+		c := &s.campaigns[i]
+		s.read += uint64(c.served.Wins) + uint64(c.start) + uint64(c.auctions) + c.state.Preload() // Any fields, one of each line.
+		if c.balances != nil {
+			s.read += c.balances.Pacing.Load()
+		}
+	}
+}
+
+// count replaces what a campaign adds to the count of all.
+func (s *steered) count(c *controlled, now steeredCount) {
+	s.counted.paced += now.paced - c.counted.paced
+	s.counted.byReturn += now.byReturn - c.counted.byReturn
+	c.counted = now
 }
 
 // memory returns what the next leader continues from.

@@ -3,16 +3,27 @@ package pacing // float: the leader computes this; its results are replicated as
 import "math"
 
 // A tick is short beside the times of memory and of the loop, so exponentials in a tick are of small arguments, where
-// five terms of the series are right to 3e-7 at a fraction of the cost. Longer ones fall back to package math.
-const seriesMax = 0.125
+// five terms of the series are right to 3e-7 at a fraction of the cost. The tick of an idle campaign spans some seconds;
+// eight terms are as good up to wideMax. Longer ones fall back to package math.
+const seriesMax, wideMax = 0.125, 0.5
 
 // exp returns e^y.
 func exp(y float64) float64 {
 	y2 := y * y
 	if y2 >= seriesMax*seriesMax {
-		return math.Exp(y)
+		return wideExp(y, y2)
 	}
 	return 1 + y + y2*(1.0/2+y*(1.0/6)+y2*(1.0/24))
+}
+
+// wideExp returns e^y; y2 is the square of y. It stands apart so that exp stays small.
+func wideExp(y, y2 float64) float64 {
+	if y2 >= wideMax*wideMax {
+		return math.Exp(y)
+	}
+	low := 1 + y + y2*(1.0/2+y*(1.0/6))
+	high := 1.0/24 + y*(1.0/120) + y2*(1.0/720+y*(1.0/5040))
+	return low + y2*y2*high
 }
 
 // decay returns e^-y for y >= 0.

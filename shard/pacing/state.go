@@ -1,6 +1,10 @@
 package pacing // float: the leader computes this; its results are replicated as integers.
 
-import "github.com/gavel-ads/gavel/shard/money"
+import (
+	"math"
+
+	"github.com/gavel-ads/gavel/shard/money"
+)
 
 // State is what the controller of one campaign remembers between ticks. The zero value is a campaign that never served:
 // it competes with full bids until its wins tell what they cost (beginSteering). Memory and Restore carry it over to another process.
@@ -46,6 +50,12 @@ type State struct {
 
 // openingUnknown is the value of State.opening before it is known.
 const openingUnknown = 0
+
+// Preload reads each cache line of the state and returns a number without meaning. A caller that ticks many states preloads
+// some before their ticks, so that memory is fetched at once instead of line by line. It changes nothing.
+func (s *State) Preload() uint64 {
+	return uint64(s.at) + math.Float64bits(s.holdFast) + math.Float64bits(s.lately) + math.Float64bits(s.multiplier)
+}
 
 // Tick advances the controller to now (Unix milliseconds) and returns what auctions shall do until the next tick. It is
 // meant to be called once a second; other distances are right too, and a time that is not after the last tick counts
