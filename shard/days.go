@@ -88,7 +88,7 @@ func (m *Machine) replaceInDay(id dayID, was, now uint64) {
 // keptOf returns how many UTC days, the current one included, the records of a table are kept.
 func keptOf(table byte) uint32 {
 	switch table {
-	case tablePurchase, tableBuyer, tableEnrolment:
+	case tablePurchase, tableBuyer, tableEnrolment, tableParticipant:
 		return purchaseDaysKept
 	case tableUserClicks:
 		return userClicksDaysKept

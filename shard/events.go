@@ -74,6 +74,9 @@ func (m *Machine) applyEvent(marketplace uint16, rules *model.ClickRules, r *com
 		return result
 	}
 	m.count(marketplace, c, r, &result)
+	if c != nil && r.Kind <= event.Click {
+		m.countParticipant(marketplace, r.UserHash, r.OccurredMillis, participantOf(r, result.Charged))
+	}
 	if m.state.level >= command.LevelAttribution {
 		m.attribute(marketplace, c, r)
 	}

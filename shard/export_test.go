@@ -25,6 +25,9 @@ func (m *Machine) LimitTouches(n int) { m.touchesMax = n }
 // LimitEnrolments replaces EnrolmentsMax, so that a few users reach it.
 func (m *Machine) LimitEnrolments(n int) { m.enrolmentsMax = n }
 
+// LimitParticipants replaces ParticipantsMax.
+func (m *Machine) LimitParticipants(n int) { m.participantsMax = n }
+
 // LimitLinks replaces LinksMax, so that a few links reach it.
 func (m *Machine) LimitLinks(n int) { m.linksMax = n }
 

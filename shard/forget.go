@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// forgetUser erases a user from the group: touches, clicks, links, purchases, enrolments, and segments. Counters, charges and credited items
+// forgetUser erases a user from the group: touches, clicks, links, purchases, enrolments, participants, and segments. Counters, charges and credited items
 // stay; none of them names a user (LevelUsers). What the user does afterwards is stored again.
 func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 	if x.User == 0 || len(x.Segment) > textMax {
@@ -22,6 +22,7 @@ func (m *Machine) forgetUser(x *command.ForgetUser) command.Result {
 		m.forgetBuyer(x.Marketplace, x.User)
 		m.forgetBuyers(x.Marketplace, x.User)
 		m.forgetEnrolments(x.Marketplace, x.User)
+		m.forgetParticipants(x.Marketplace, x.User)
 		m.forgetActions(x.Marketplace, x.User)
 	}
 	if m.meta {

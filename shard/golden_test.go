@@ -257,6 +257,11 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 			add(g.ReturnStep().Command)
 		}
 	}
+	if level >= command.LevelExperiments {
+		for range goldenCommands / 2 {
+			add(g.ExperimentStep().Command)
+		}
+	}
 	if level >= command.LevelClosing {
 		for closings := range uint32(3) {
 			add(command.AppendPutMarketplace(nil, g.Model.Now, &model.Marketplace{Ordinal: 1, Name: "m", CurrencyCode: "USD", Closings: closings}))

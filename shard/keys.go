@@ -83,7 +83,8 @@ const (
 	tableBuyer          = 0x46 // day u32, marketplace u16, user u64, event key of a purchase of the day -> nothing.
 	tableEnrolment      = 0x47 // day u32, marketplace u16, user u64, campaign u32 -> percent u8, millisecond of the day.
 	tablePlaceCell      = 0x48 // campaign id, cell u32, event.Place u8 -> rollup.Counters: those of tableCampaignCell by place.
-	tableEnd            = 0x49
+	tableParticipant    = 0x49 // day u32, marketplace u16, user u64 -> start of the experiment, impressions, clicks, spent.
+	tableEnd            = 0x4a
 )
 
 // The keys of tableMember go on with

@@ -128,7 +128,7 @@ var keyLens = [tableEnd]int{
 	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
 	tablePurchase: 21, tableOpenReturn: 25,
 	tableLink: 15, tableLinkedTo: 15, tableTouchesFrom: 3, tableBought: 15, tableUserClicks: 15, tableBuyer: buyerKeyLen,
-	tableEnrolment: enrolmentKeyLen, tablePlaceCell: 22,
+	tableEnrolment: enrolmentKeyLen, tablePlaceCell: 22, tableParticipant: 15,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -281,6 +281,8 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return l.loadBuyer(key)
 	case tableEnrolment:
 		return l.loadEnrolment(key, value)
+	case tableParticipant:
+		return l.loadParticipant(key, value)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

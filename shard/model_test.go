@@ -49,6 +49,27 @@ func TestModelOfHoldouts(t *testing.T) {
 	}
 }
 
+// TestModelOfExperiments is TestModel with the events of users of experiments, on the newest level. Together the rounds must
+// have counted some with and some without a charge.
+func TestModelOfExperiments(t *testing.T) {
+	charged, free := 0, 0
+	for round := range modelRounds / 3 {
+		passed := t.Run(fmt.Sprint("round=", round), func(t *testing.T) {
+			testModel(t, true, func(g *shardtest.Generator) shardtest.Step {
+				withCharge, without := g.Model.ParticipantDays()
+				charged, free = charged+withCharge, free+without
+				return g.ExperimentStep()
+			})
+		})
+		if !passed {
+			return
+		}
+	}
+	if charged == 0 || free == 0 {
+		t.Errorf("no users of experiments were compared: %d with and %d without a charge", charged, free)
+	}
+}
+
 // TestModelOfClickRules is TestModel with clicks and the rules by which they are invalid, on the newest level.
 func TestModelOfClickRules(t *testing.T) {
 	for round := range modelRounds / 3 {
@@ -64,7 +85,7 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
 		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax, g.Model.LinksMax = unknownMax, clickAdsMax, touchesMax, linksMax
-		g.Model.PurchaseAdsMax, g.Model.EnrolmentsMax = purchaseAdsMax, enrolmentsMax
+		g.Model.PurchaseAdsMax, g.Model.EnrolmentsMax, g.Model.ParticipantsMax = purchaseAdsMax, enrolmentsMax, participantsMax
 		single := openFew(t, shardtest.NewKV())
 		batched := openFew(t, shardtest.NewKV())
 		if newest {
@@ -128,7 +149,10 @@ const linksMax = 2
 // enrolmentsMax is EnrolmentsMax in these tests.
 const enrolmentsMax = 4
 
-// openFew is open with unknownMax, clickAdsMax, purchaseAdsMax, touchesMax, enrolmentsMax and linksMax.
+// participantsMax is ParticipantsMax in these tests.
+const participantsMax = 5
+
+// openFew is open with unknownMax, clickAdsMax, purchaseAdsMax, touchesMax, enrolmentsMax, participantsMax and linksMax.
 func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)
@@ -137,6 +161,7 @@ func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	r.Machine.LimitPurchaseAds(purchaseAdsMax)
 	r.Machine.LimitTouches(touchesMax)
 	r.Machine.LimitEnrolments(enrolmentsMax)
+	r.Machine.LimitParticipants(participantsMax)
 	r.Machine.LimitLinks(linksMax)
 	return r
 }

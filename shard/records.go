@@ -78,6 +78,7 @@ func (t *tenant) set(x *model.Marketplace) {
 	t.postPaid, t.carriesOver, t.closed = x.PostPaid, x.CarriesOver, x.Closed()
 	t.setTouchDays(x)
 	t.setClickRules(x)
+	t.setExperiment(x)
 }
 
 // putRecords writes and deletes records, all or nothing.

@@ -48,8 +48,8 @@ func (m *Machine) purgeTouches() {
 	}
 }
 
-// purgedTo deletes some touches, purchases of users, buyers of purchases, and enrolments, of a marketplace of days from up to, but without, to. It returns
-// the first of these days that may still have some.
+// purgedTo deletes some touches, purchases of users, buyers of purchases, enrolments and participants, of a marketplace of
+// days from up to, but without, to. It returns the first of these days that may still have some.
 func (m *Machine) purgedTo(marketplace uint16, from, to uint32) uint32 {
 	for left := m.touchesPurged; from < to; from++ {
 		id := dayID{tableTouch, from}
@@ -66,6 +66,9 @@ func (m *Machine) purgedTo(marketplace uint16, from, to uint32) uint32 {
 		}
 		if left >= 0 {
 			left -= m.purgeEnrolments(marketplace, from, left)
+		}
+		if left >= 0 {
+			left -= m.purgeParticipants(marketplace, from, left)
 		}
 		if left < 0 {
 			return from

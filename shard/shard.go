@@ -112,8 +112,10 @@ type Machine struct {
 	purchaseAdsMax int
 	touchesMax     int // TouchesMax; tests set a smaller one.
 	enrolmentsMax  int // EnrolmentsMax; tests set a smaller one.
-	linksMax       int // LinksMax; tests set a smaller one.
-	touchesPurged  int // touchesPurged; tests set a smaller one.
+	// participantsMax is ParticipantsMax; tests set a smaller one.
+	participantsMax int
+	linksMax        int // LinksMax; tests set a smaller one.
+	touchesPurged   int // touchesPurged; tests set a smaller one.
 
 	dynamic         map[segmentID]*dynamicSegment
 	dynamicUsersMax uint32 // dynamicUsersMax; tests set a smaller one.
@@ -158,6 +160,7 @@ type tenant struct {
 	touchDays    uint32            // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
 	touchesFrom  uint32            // The first day that may have touches.
 	clickRules   *model.ClickRules // Nil when the marketplace has none.
+	experiment   *experiment       // Nil when the marketplace never had one.
 	watched      uint8             // The kinds of actions that mark their users, one bit for each.
 	periods      command.Periods
 	periodsKnown bool // An Advance has set periods.
@@ -197,7 +200,7 @@ type wallet struct {
 func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{
 		group: group, meta: meta, feed: feed,
-		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, enrolmentsMax: EnrolmentsMax, linksMax: LinksMax,
+		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, enrolmentsMax: EnrolmentsMax, participantsMax: ParticipantsMax, linksMax: LinksMax,
 		touchesPurged: touchesPurged, dynamicUsersMax: dynamicUsersMax, marksMax: UserMarksMax,
 	}
 	m.reset()

@@ -41,7 +41,8 @@ const (
 	tableBuyer        = 0x46
 	tableEnrolment    = 0x47
 	tablePlaceCell    = 0x48
-	tableLast         = 0x48
+	tableParticipant  = 0x49
+	tableLast         = 0x49
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.
@@ -49,7 +50,7 @@ var keyBytes = map[byte]int{
 	tableHeader: 1, tableState: 1, tableWallet: 17, tableBudget: 5, tableCampaign: 5, tableCampaignID: 17, tableBid: 9,
 	tableBucket: 6, tableDedup: 22, tableCampaignCell: 25, tableJournal: 9,
 	tableTransfer: 17, tableEntry: 25, tableDay: 6, tableTouch: 32, tableCredit: 23, tablePurchase: 21,
-	tableLink: 15, tableLinkedTo: 15, tableBought: 15, tableUserClicks: 15, tableBuyer: 31, tableEnrolment: 19, tablePlaceCell: 22,
+	tableLink: 15, tableLinkedTo: 15, tableBought: 15, tableUserClicks: 15, tableBuyer: 31, tableEnrolment: 19, tablePlaceCell: 22, tableParticipant: 15,
 }
 
 // groupCheck compares the stored values of a group with what follows from its journal. One pass over the records fills
@@ -249,7 +250,7 @@ func (b *groupCheck) record(key, value []byte) {
 		k := b.day(rest[0], rest[1:])
 		k.stored, k.storedXor = r.u64(), r.u64()
 		ok = r.ended()
-	case tableTouch, tableCredit, tablePurchase, tableLink, tableLinkedTo, tableBought, tableUserClicks, tableBuyer, tableEnrolment:
+	case tableTouch, tableCredit, tablePurchase, tableLink, tableLinkedTo, tableBought, tableUserClicks, tableBuyer, tableEnrolment, tableParticipant:
 		k := b.day(table, rest)
 		k.found++
 		k.foundXor ^= hash

@@ -55,7 +55,7 @@ func (s *Scratch) gatePlaceBids(out *Result) {
 			s.addLoser(b, reason)
 			continue
 		}
-		s.addCandidate(&s.hits[at], at, amount, b, c)
+		s.addCandidate(&s.hits[at], at, amount, b, c, out)
 	}
 }
 

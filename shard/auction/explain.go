@@ -73,6 +73,12 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *BidExplanation) bo
 	explainOne := func(h *hit, b *market.BidRow) bool {
 		f := s.explainBid(h, b)
 		at, competed := byKey[keyOf(b, s.v.Campaign(b.Campaign))]
+		if s.noAds {
+			if f.Reason == passed {
+				f.Reason = Holdout
+			}
+			return each(i, &f) // No amount would have won.
+		}
 		if competed {
 			s.fillOutcome(&f, at, out)
 		} else if c := s.v.Campaign(b.Campaign); c.Flags&market.CampaignHoldout != 0 && s.isHeldOut(b.Campaign) {

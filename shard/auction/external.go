@@ -67,6 +67,8 @@ func (s *Scratch) gateExternal(h *hit, r *market.ProductRow, b *ExternalBid) Rea
 		return Reserve
 	case r.Flags&market.ProductExclusive != 0 && s.sponsored(h, r):
 		return Exclusive
+	case s.noAds:
+		return Holdout
 	}
 	return passed
 }

@@ -30,12 +30,17 @@ func (s *Scratch) gateBids(at uint32, out *Result) {
 			s.addLoser(b, reason)
 			continue
 		}
-		s.addCandidate(h, at, amount, b, c)
+		s.addCandidate(h, at, amount, b, c, out)
 	}
 }
 
 // addCandidate adds a bid that passed the gates to the candidates, or holds it back.
-func (s *Scratch) addCandidate(h *hit, at uint32, amount uint64, b *market.BidRow, c *market.CampaignRow) {
+func (s *Scratch) addCandidate(h *hit, at uint32, amount uint64, b *market.BidRow, c *market.CampaignRow, out *Result) {
+	if s.noAds {
+		out.Lost[Holdout]++
+		s.addLoser(b, Holdout)
+		return
+	}
 	if c.Flags&market.CampaignHoldout != 0 && s.holdBack(at, amount, b, c) {
 		return
 	}

@@ -29,6 +29,8 @@ type modelMarket struct {
 	segments   map[string][]uint64
 	exposures  frequencyCounts // The exposures of users to campaigns and bids.
 	stale      *auction.Groups
+	noAds      bool // The user of the auction sees no ads, or bids are not paced: an experiment treats the user.
+	unpaced    bool
 	clicks     map[clickCount]learn.Counts
 	bought     map[boughtCount]learn.Bought
 	winners    map[uint64]bool           // Bids that won the model's last auction, by group and ordinal.

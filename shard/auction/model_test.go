@@ -41,6 +41,7 @@ type modelBid struct {
 func (w *modelMarket) auction(q query, t *auction.Params, seq uint64) outcome {
 	var o outcome
 	var offers, held []*modelBid
+	defer w.treat(q)()
 	seed := market.Mix(uint64(t.Marketplace)<<48|uint64(t.Node)<<32|uint64(t.Epoch), seq)
 	for key, b := range w.bids {
 		c := w.campaigns[key.campaign]
@@ -51,6 +52,11 @@ func (w *modelMarket) auction(q query, t *auction.Params, seq uint64) outcome {
 		if lost {
 			o.lost[reason]++
 			o.lose(c, reason)
+			continue
+		}
+		if w.noAds {
+			o.lost[auction.Holdout]++
+			o.lose(c, auction.Holdout)
 			continue
 		}
 		bidKey := uint64(c.Group)<<32 | uint64(b.Ordinal)
@@ -83,6 +89,43 @@ func (w *modelMarket) auction(q query, t *auction.Params, seq uint64) outcome {
 	}
 	w.rank(q, offers, &o)
 	return o
+}
+
+// treat changes the market for an auction of a user whom its experiment treats. The function that it returns changes it back.
+func (w *modelMarket) treat(q query) (restore func()) {
+	was, e := w.settings, w.settings.Experiment
+	arms := market.ArmsOf(&was)
+	if e.EndMillis != 0 || arms.Arm(q.user) != market.HeldOut {
+		return func() {}
+	}
+	switch e.Treatment {
+	case model.TreatNoAds:
+		w.noAds = true
+	case model.TreatUnpaced:
+		w.unpaced = true
+	case model.TreatQuality:
+		w.settings.LearnedQualityMilli = uint16(e.ValueMilli)
+	case model.TreatReserve:
+		for i, amount := range was.Reserve {
+			w.settings.Reserve[i] = times(amount, e.ValueMilli)
+		}
+		w.settings.Reserves = slices.Clone(was.Reserves)
+		for i := range w.settings.Reserves {
+			w.settings.Reserves[i].Amount = times(was.Reserves[i].Amount, e.ValueMilli)
+		}
+	}
+	w.effects.treated[e.Treatment]++
+	return func() { w.settings, w.noAds, w.unpaced = was, false, false }
+}
+
+// times returns an amount times a factor in thousandths.
+func times(amount money.Micros, milli uint32) money.Micros {
+	x := new(big.Int).Mul(big.NewInt(int64(amount)), big.NewInt(int64(milli)))
+	x.Div(x, big.NewInt(1000))
+	if limit := big.NewInt(int64(money.MaxMicros)); x.Cmp(limit) > 0 {
+		x = limit
+	}
+	return money.Micros(x.Int64())
 }
 
 // compareHeld runs the auction again with one of the bids that are held back, and returns why it lost.
@@ -120,6 +163,8 @@ func (w *modelMarket) external(q query, t *auction.Params, seed uint64, o *outco
 			o.lost[auction.Reserve]++
 		case w.sponsored(q, b.product, t):
 			o.lost[auction.Exclusive]++
+		case w.noAds:
+			o.lost[auction.Holdout]++
 		default:
 			key := 1<<63 | uint64(i)
 			offers = append(offers, &modelBid{

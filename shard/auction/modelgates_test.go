@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/pacing"
 )
 
 // This file holds the gates of the model: which bids are candidates, and why a bid loses.
@@ -140,6 +141,9 @@ func (w *modelMarket) gateMoney(q query, c *campaign, b *model.Bid, t *auction.P
 	floor := w.floor(q, c.Charge, b)
 	local := t.NowMillis + int64(t.OffsetSeconds)*1000
 	paced, passes := c.applyPacing(amount, floor, money.PerMinor(w.settings.CurrencyExponent), t)
+	if w.unpaced && c.pacingState() != pacing.Stopped {
+		paced, passes = amount, true
+	}
 	switch {
 	case amount <= floor:
 		return 0, auction.Reserve, true

@@ -20,11 +20,12 @@ type ownWin struct {
 
 // modelEffects counts what the headroom changed, to check that the random auctions reach it.
 type modelEffects struct {
-	clamped      int64 // Bids that competed with what was left.
-	belowReserve int64 // Bids that lost because what was left is not above the reserve price.
-	held         int64 // Bids that lost because of a hold, so that without the hold they would not have.
-	pending      int64 // The same because of this node's wins in earlier requests.
-	sameRequest  int64 // The same because of wins in earlier auctions of the request.
+	clamped      int64                   // Bids that competed with what was left.
+	belowReserve int64                   // Bids that lost because what was left is not above the reserve price.
+	held         int64                   // Bids that lost because of a hold, so that without the hold they would not have.
+	pending      int64                   // The same because of this node's wins in earlier requests.
+	sameRequest  int64                   // The same because of wins in earlier auctions of the request.
+	treated      [model.Treatments]int64 // Auctions of users whom an experiment treats.
 }
 
 func (e *modelEffects) add(f *modelEffects) {
@@ -33,6 +34,9 @@ func (e *modelEffects) add(f *modelEffects) {
 	e.held += f.held
 	e.pending += f.pending
 	e.sameRequest += f.sameRequest
+	for i, n := range f.treated {
+		e.treated[i] += n
+	}
 }
 
 // headroom returns the gate of budget or wallet that a bid fails, and the largest amount with which it may compete.

@@ -10,8 +10,12 @@ import (
 // applyPacing returns a bid amount after a pacing word that is not pacing.Open, and the probability that the bid
 // competes, in units of 1/2^32. The bid is shaded first, but not below the smallest amount that can win. Where the
 // word asks for more shading, the probability is reduced instead, by the square of the missing factor, because
-// spend falls with the square of the shading.
+// spend falls with the square of the shading. An auction of an experiment without pacing only knows campaigns that are
+// stopped.
 func (s *Scratch) applyPacing(word, amount, floor uint64) (shaded, probability uint64) {
+	if s.unpaced && word != pacing.Stopped {
+		return amount, pacing.Always
+	}
 	probability = word >> 32
 	hi, lo := bits.Mul64(amount, word&(1<<32-1))
 	shaded = min(hi<<33|lo>>31, amount) // Never above what was bid.

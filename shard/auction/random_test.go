@@ -100,6 +100,8 @@ func (y *tally) check(t *testing.T, times, part int64) {
 	for name, n := range map[string]int64{
 		"clamped": y.effects.clamped, "below the reserve price": y.effects.belowReserve, "closed by a hold": y.effects.held,
 		"closed by own wins": y.effects.pending, "closed by the same request": y.effects.sameRequest,
+		"without ads": y.effects.treated[model.TreatNoAds], "with other reserve prices": y.effects.treated[model.TreatReserve],
+		"with another learned quality": y.effects.treated[model.TreatQuality], "without pacing": y.effects.treated[model.TreatUnpaced],
 	} {
 		if n < 1_000/part {
 			t.Errorf("only %d bids were %s", n, name)

@@ -169,6 +169,7 @@ func (r *randomMarket) drawSettings() {
 	r.settings.H3 = r.IntN(4) == 0
 	r.settings.VendorMax = uint8([]int{0, 0, 1, 2, 3}[r.IntN(5)])
 	r.settings.LearnedQualityMilli = []uint16{0, 0, 600, 1_000}[r.IntN(4)]
+	r.settings.Experiment = r.experiment()
 	r.settings.Reserves = nil
 	for r.IntN(3) > 0 {
 		x := model.ReserveRule{
@@ -183,6 +184,18 @@ func (r *randomMarket) drawSettings() {
 		}
 		r.settings.Reserves = append(r.settings.Reserves, x)
 	}
+}
+
+// experiment returns a random experiment, or none.
+func (r *randomMarket) experiment() model.Experiment {
+	e := model.Experiment{
+		Percent: uint8(r.IntN(3) * 25), Treatment: model.Treatment(r.IntN(model.Treatments)), ValueMilli: uint32(r.IntN(1_001)),
+		StartMillis: int64(r.IntN(5)), EndMillis: int64(r.IntN(4) / 3),
+	}
+	if e.Treatment == model.TreatReserve {
+		e.ValueMilli = []uint32{0, 500, 1_500, model.ExperimentReserveMax}[r.IntN(4)]
+	}
+	return e
 }
 
 // pacing returns a random pacing state that shades, reduces the probability or stops the campaign. Sometimes its factor is

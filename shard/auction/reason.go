@@ -25,7 +25,7 @@ const (
 	Exclusive                     // An exclusive campaign has the product.
 	Diversity                     // The entity or the vendor already won.
 	Outranked                     // Others scored higher.
-	Holdout                       // The bid would have won, and the user is one who never sees the campaign.
+	Holdout                       // The bid would have won, and the user never sees the campaign; or it passed, and the user sees no ads.
 	Reasons         = int(Holdout) + 1
 )
 

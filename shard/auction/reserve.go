@@ -19,9 +19,8 @@ func (s *Scratch) setFloors() {
 	for i, reserve := range s.settings.Reserve {
 		s.floors[i] = uint64(max(reserve, 0)) // Not negative.
 	}
-	rules := s.v.Floors(s.t.Marketplace)
-	for i := range rules {
-		r := &rules[i]
+	for i := range s.rules {
+		r := &s.rules[i]
 		if !s.applies(r) {
 			continue
 		}

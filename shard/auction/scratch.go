@@ -18,7 +18,11 @@ type Scratch struct {
 	t        *Params
 	req      *Request
 	settings *model.Marketplace
-	minor    uint64 // One minor unit in micros.
+	rules    []market.Floor // Reserve rules.
+	// The marketplace's experiment, nil when none runs, and what it changes in this auction.
+	experiment     *market.Experiment
+	noAds, unpaced bool
+	minor          uint64 // One minor unit in micros.
 
 	a           *Auction
 	seed        uint64 // Seed of the auction's ties.
@@ -129,6 +133,7 @@ func (s *Scratch) begin(v *market.View, t *Params, req *Request, settings *model
 	}
 	s.prefetchSmall()
 	s.minor = minorUnit(settings)
+	s.beginExperiment()
 	s.requestSeed = seedOf(t, t.Seq)
 	s.nodes, s.cost = uint64(v.ServingNodes()), 0
 	s.average = averageAd{}
@@ -143,7 +148,7 @@ const keptMax = 4 << 20
 
 // end drops the references to the request and, after an unusually large request, the arrays.
 func (s *Scratch) end() {
-	s.v, s.t, s.req, s.settings, s.a, s.place, s.earlier = nil, nil, nil, nil, nil, nil, nil
+	s.v, s.t, s.req, s.settings, s.a, s.place, s.earlier, s.rules, s.experiment = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if s.size() > keptMax {
 		*s = Scratch{}
 	}
@@ -196,6 +201,7 @@ func (s *Scratch) run(i int, out *Result, seq uint64) {
 // prepare computes what all bids of auction i are compared with.
 func (s *Scratch) prepare(i int, seq uint64) {
 	s.a = &s.req.Auctions[i]
+	s.treat()
 	s.payload.Seq = seq
 	s.seed = seedOf(s.t, seq)
 	s.hits = s.hits[:0]

@@ -76,7 +76,7 @@ func TestFormat(t *testing.T) {
 	for _, write := range []func(*strings.Builder){
 		rowsOf(campaigns), rowsOf(segmentRules), rowsOf(segmentMultipliers), rowsOf(caps), rowsOf(bids), rowsOf(triggers),
 		rowsOf(creatives), rowsOf(bannerAssets), rowsOf(products), rowsOf(categories), rowsOf(vendors),
-		rowsOf(marketplaces), rowsOf(clickRules), rowsOf(reserveRules), rowsOf(secrets), rowsOf(tokenKeys), rowsOf(records), rowsOf(periods),
+		rowsOf(marketplaces), rowsOf(clickRules), rowsOf(experiments), rowsOf(reserveRules), rowsOf(secrets), rowsOf(tokenKeys), rowsOf(records), rowsOf(periods),
 		rowsOf(advances), rowsOf(bootstraps), rowsOf(putMarketplaces), rowsOf(putRecords), rowsOf(putCategories),
 		rowsOf(putProducts), rowsOf(patchProducts), rowsOf(productPatchEntries), rowsOf(documentMembers),
 		rowsOf(deleteCatalogs), rowsOf(createCampaigns), rowsOf(patchCampaigns), rowsOf(expectations),

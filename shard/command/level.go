@@ -73,8 +73,11 @@ const LevelClosing Level = 25
 // by placement, device and channel (event.Place).
 const LevelPlaces Level = 26
 
+// LevelExperiments lets a marketplace have an experiment, and counts what its users do (model.Experiment).
+const LevelExperiments Level = 27
+
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelPlaces
+const LevelNewest = LevelExperiments
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

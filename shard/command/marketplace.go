@@ -43,6 +43,17 @@ var marketplaces = newTable("marketplace",
 	optional(16, "click rules", value(clickRules),
 		func(m *marketplace) *model.ClickRules { return &m.ClickRules }).since(LevelInvalidTraffic),
 	optional(17, "closings", u32[uint32](), func(m *marketplace) *uint32 { return &m.Closings }).since(LevelClosing),
+	optional(18, "experiment", value(experiments),
+		func(m *marketplace) *model.Experiment { return &m.Experiment }).since(LevelExperiments),
+)
+
+var experiments = newTable("experiment",
+	fixed("name", text, func(e *model.Experiment) *string { return &e.Name }),
+	fixed("percent", number[uint8]("u8 to 50", model.ExperimentPercentMax), func(e *model.Experiment) *uint8 { return &e.Percent }),
+	fixed("treatment", enum[model.Treatment](model.Treatments), func(e *model.Experiment) *model.Treatment { return &e.Treatment }),
+	fixed("value", number[uint32]("u32 to 10000", model.ExperimentReserveMax), func(e *model.Experiment) *uint32 { return &e.ValueMilli }),
+	fixed("started", millis, func(e *model.Experiment) *int64 { return &e.StartMillis }),
+	fixed("ended", millis, func(e *model.Experiment) *int64 { return &e.EndMillis }),
 )
 
 var clickRules = newTable("click rules",

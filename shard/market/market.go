@@ -90,6 +90,8 @@ type marketEntry struct {
 	ownDemand []byte
 	floors    []Floor
 	traffic   *traffic
+
+	experiment *Experiment // Nil when none runs.
 }
 
 // Floor is a reserve rule whose category has been looked up.
@@ -147,6 +149,7 @@ func (m *Market) PutMarketplace(p *model.Marketplace) {
 		}
 		entry.floors = append(entry.floors, floor)
 	}
+	entry.experiment = experimentOf(&entry.Marketplace, entry.floors)
 	next := slices.Clone(m.markets)
 	for len(next) <= int(p.Ordinal) {
 		next = append(next, nil)

@@ -30,6 +30,7 @@ type Marketplace struct {
 	TouchDays           uint8         // For how many UTC days, the current one included, touches are kept; 0 is the default, 90.
 	Attribution         Attribution   // Decides the credits of purchases from the moment it is set.
 	ClickRules          ClickRules    // By which clicks are invalid; zero: by none.
+	Experiment          Experiment    // Runs, or ran last.
 	Closings            uint32        // How often it was closed and opened again (Closed). INVARIANT: it never goes back.
 	CreatedMillis       int64
 	UpdatedMillis       int64

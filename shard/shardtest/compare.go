@@ -39,6 +39,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareCredits(b, fail)
 	m.compareLinks(b, fail)
 	m.compareEnrolments(b, fail)
+	m.compareParticipants(b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}

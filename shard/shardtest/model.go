@@ -44,6 +44,8 @@ type Model struct {
 	TouchesMax int
 	// EnrolmentsMax is how many enrolments of a day are kept.
 	EnrolmentsMax int
+	// ParticipantsMax is how many participants of a day are kept.
+	ParticipantsMax int
 	// LinksMax is how many links from a user, and to a user, of a day are kept.
 	LinksMax  int
 	Purchases map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
@@ -65,14 +67,15 @@ type Model struct {
 	unknown map[unknownDay]map[string]bool
 	touched []touched
 	// touchesFrom is the first day, by marketplace, of which touches may be stored.
-	touchesFrom map[uint16]int64
-	enrolled    map[enrolled]command.Enrolment
-	links       []linked // In the order in which they were made.
-	validClicks []validClick
-	seen        map[seenKey]bool
-	reports     []report
-	adjusts     map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
-	bids        uint32
+	touchesFrom  map[uint16]int64
+	enrolled     map[enrolled]command.Enrolment
+	participants map[participant]shard.Participant
+	links        []linked // In the order in which they were made.
+	validClicks  []validClick
+	seen         map[seenKey]bool
+	reports      []report
+	adjusts      map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
+	bids         uint32
 
 	countedWithoutPlaces bool // Something was counted below command.LevelPlaces.
 }
@@ -169,7 +172,7 @@ func NewModel() *Model {
 		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool), touchesFrom: make(map[uint16]int64),
-		TouchesMax: shard.TouchesMax, EnrolmentsMax: shard.EnrolmentsMax, enrolled: make(map[enrolled]command.Enrolment), Purchases: make(map[command.PurchaseName]*command.OpenCredit),
+		TouchesMax: shard.TouchesMax, EnrolmentsMax: shard.EnrolmentsMax, enrolled: make(map[enrolled]command.Enrolment), ParticipantsMax: shard.ParticipantsMax, participants: make(map[participant]shard.Participant), Purchases: make(map[command.PurchaseName]*command.OpenCredit),
 		Returns: make(map[command.PurchaseName]int64), Reversals: make(map[ids.UUID]Reversed),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
 		PurchaseAdsMax: shard.PurchaseAdsMax, Bought: make(map[market.PurchaseCell]Bought),
@@ -227,6 +230,9 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	}
 	counted.Items = m.countedItems(marketplace, &r)
 	m.Events = append(m.Events, counted)
+	if c != nil {
+		m.participate(marketplace, r.UserHash, r.OccurredMillis, r.Kind, outcome.Charged)
+	}
 	m.attribute(marketplace, c, &r)
 	m.teach(c, &r, outcome.Outcome)
 	return outcome

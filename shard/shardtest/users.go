@@ -62,6 +62,7 @@ func (m *Model) ForgetUser(x *command.ForgetUser) command.Result {
 	m.links = slices.DeleteFunc(m.links, func(l linked) bool { return l.Marketplace == x.Marketplace && (l.From == x.User || l.To == x.User) })
 	m.forgetBuyers(func(e *Counted) bool { return e.Market == x.Marketplace && e.buyer == x.User })
 	maps.DeleteFunc(m.enrolled, func(e enrolled, _ command.Enrolment) bool { return e.market == x.Marketplace && e.user == x.User })
+	maps.DeleteFunc(m.participants, func(p participant, _ shard.Participant) bool { return p.market == x.Marketplace && p.user == x.User })
 	for name, o := range m.Purchases {
 		if o.Marketplace != x.Marketplace {
 			continue
@@ -102,6 +103,7 @@ func (m *Model) purgeTouches() {
 	m.touched = slices.DeleteFunc(m.touched, func(t touched) bool { return t.OccurredMillis/dayMillis < m.touchesFrom[t.market] })
 	m.forgetBuyers(func(e *Counted) bool { return e.opened/dayMillis < m.touchesFrom[e.Market] })
 	m.purgeEnrolments()
+	m.purgeParticipants()
 }
 
 // compareLinks compares the links to each user.
