@@ -110,8 +110,8 @@ func (m *Machine) applyCredits(x *command.ApplyCredits) command.Result {
 		m.putOver(key, value, 0)
 		m.addToDay(dayID{tableCredit, dayOf(c.Purchase.OpenedMillis)}, m.hashOf(key, value))
 		m.countCredit(to, c, charged)
-		if charged.Charged > 0 { // The sale and its charge are dated by the touch's cell.
-			m.countParticipant(to.Marketplace, c.UserHash, int64(c.Cell)*cellMillis, Participant{Spent: charged.Charged})
+		if charged.Charged > 0 {
+			m.countParticipant(to.Marketplace, c.UserHash, c.Purchase.OpenedMillis, Participant{Spent: charged.Charged})
 		}
 		m.recordConversion(to, c)
 		m.teachCredit(to, x.Credits, i)

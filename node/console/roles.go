@@ -58,7 +58,7 @@ var rules = []struct {
 		"getLedgerAccount", "listLedgerEntries", "listTransfers", "listReversals", "getReversal", "listJsonTemplates", "getJsonTemplate",
 		"listVendors", "getSettings", "listSlots", "getSlotFallback",
 		"getAdvertiser", "listAudiences", "getJob", "getOffsiteReport", "listPlacements", "getPlacement", "listInteractions",
-		"getMarketplaceReport", "getMarketplaceBreakdown", "getMarketplaceDailyReport", "getMarketplaceHourlyReport", "getMarketplaceReach",
+		"getMarketplaceReport", "getMarketplaceBreakdown", "getMarketplaceExperiment", "getMarketplaceDailyReport", "getMarketplaceHourlyReport", "getMarketplaceReach",
 		"getProductReport", "getProductDailyReport", "getProductHourlyReport", "listSegments", "getProduct",
 		"listAttributionModels", "getAttributionModels",
 	}},

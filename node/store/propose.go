@@ -108,6 +108,9 @@ func refusal(r command.Result) error {
 
 func (t Tenant) now() int64 { return t.store.Now().UnixMilli() }
 
+// NowMillis returns the time by which this node dates what it writes, in Unix milliseconds.
+func (t Tenant) NowMillis() int64 { return t.now() }
+
 // groupOf is the group that holds everything of a vendor: wallets, campaigns, bids and charges.
 func (t Tenant) groupOf(vendorID string) ids.Group {
 	return t.store.Groups.GroupOf(ids.ShardOf(ids.AccountOf(t.marketplace, vendorID)))

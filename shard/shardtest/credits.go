@@ -102,7 +102,7 @@ func (m *Model) Credit(x *command.ApplyCredits) command.Result {
 					in := command.ReversalPart{Cell: c.Cell, Bid: c.Bid, Kind: event.Purchase, Product: c.Product}
 					result := m.debit(to, c.Price, c.ChargeKey, credited.Charged, in)
 					credited.Clipped = int64(m.overdeliver(to, result.Clipped))
-					m.participate(to.Marketplace, c.UserHash, int64(c.Cell)*900_000, event.Purchase, result.Charged)
+					m.participate(to.Marketplace, c.UserHash, c.Purchase.OpenedMillis, event.Purchase, result.Charged)
 				}
 				m.Credits = append(m.Credits, credited)
 				m.sold(to, x.Credits, i)

@@ -45,23 +45,24 @@ type SettingsDemandPatch struct {
 
 // SettingsPatchBody changes the members that it contains.
 type SettingsPatchBody struct {
-	CurrencyCode         *string               `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
-	CurrencyExponent     *int64                `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Cannot change: any value but the present one is refused with 409."`
-	TimeZone             *string               `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end in the new zone."`
-	GeoMode              *string               `json:"geoMode,omitempty" enum:"label,h3" doc:"How locations are compared: as labels, or as H3 cells, where a cell matches all cells within it. Bids keep their locations; a location that is not valid in the new mode matches nothing."`
-	ReservePrice         *SettingsReservePatch `json:"reservePrice,omitempty"`
-	ReserveRules         []SettingsReserveRule `json:"reserveRules,omitempty" maxItems:"200" doc:"Replaces all rules; an empty list removes them."`
-	WinnersPerVendor     *int64                `json:"maxWinnersPerVendor,omitempty" minimum:"0" maximum:"40" doc:"Winners of one vendor in one auction; 0: no bound."`
-	BillingMode          *string               `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: campaigns on an empty wallet lose auctions; post: wallets may go below zero."`
-	BudgetCarryover      *bool                 `json:"budgetCarryover,omitempty" doc:"A daily budget may spend on a day what earlier days of the month left, at most the budget again, and in a month at most 30.4 budgets: the 31st day adds 0.4. A change takes effect when the next day begins."`
-	ExternalDemand       *SettingsDemandPatch  `json:"externalDemand,omitempty"`
-	AutoApproveAssets    *bool                 `json:"autoApproveAssets,omitempty" doc:"New assets need no review."`
-	AutoApproveCampaigns *bool                 `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Requests with a management key set the status themselves."`
-	LearnedQuality       *resource.Decimal     `json:"learnedQuality,omitempty" minimum:"0" maximum:"1" doc:"How much learned click rates decide which ads win: an ad's score is multiplied by (its click rate / that of an average ad at the same place) to this power, by a quarter at least and 4 at most. 0: not at all. It needs some thousand clicks to be useful; 0.6 to 1 is advised then. At most three decimals."`
-	TouchRetentionDays   *int64                `json:"touchRetentionDays,omitempty" minimum:"16" maximum:"90" doc:"For how many UTC days, the current one included, clicks and impressions are kept so that purchases can be credited to them: at least 2 days longer than the longest window of the rules in attribution. What is older is deleted within minutes."`
-	Attribution          *string               `json:"attribution,omitempty" enum:"standard,reference,long-click,amazon" doc:"The rules by which purchases are credited to clicks and impressions, from the next decision on. standard: 7 days for listings, 14 for sponsored brands, 30 for banners, and other products of the vendor (halo). reference: the same days, after clicks only except for banners, listings first, no halo. long-click: 14 days after a click, banners also 1 day after an impression, no halo. amazon: the last click or impression of 14 days, with halo."`
-	TrafficDates         []SettingsTrafficDate `json:"trafficDates,omitempty" maxItems:"200" doc:"Dates with unusual traffic, by which budgets are spread over the day, week and month. Replaces the list; an empty list removes them."`
-	InvalidTraffic       *SettingsInvalidPatch `json:"invalidTraffic,omitempty" doc:"Rules by which clicks on ads are invalid, each off at first. An invalid click is answered as recorded and counted by its rule in the reports' invalid; it is not charged, credited with purchases, learned from or counted otherwise. It is never deleted."`
+	CurrencyCode         *string                  `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
+	CurrencyExponent     *int64                   `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Cannot change: any value but the present one is refused with 409."`
+	TimeZone             *string                  `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end in the new zone."`
+	GeoMode              *string                  `json:"geoMode,omitempty" enum:"label,h3" doc:"How locations are compared: as labels, or as H3 cells, where a cell matches all cells within it. Bids keep their locations; a location that is not valid in the new mode matches nothing."`
+	ReservePrice         *SettingsReservePatch    `json:"reservePrice,omitempty"`
+	ReserveRules         []SettingsReserveRule    `json:"reserveRules,omitempty" maxItems:"200" doc:"Replaces all rules; an empty list removes them."`
+	WinnersPerVendor     *int64                   `json:"maxWinnersPerVendor,omitempty" minimum:"0" maximum:"40" doc:"Winners of one vendor in one auction; 0: no bound."`
+	BillingMode          *string                  `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: campaigns on an empty wallet lose auctions; post: wallets may go below zero."`
+	BudgetCarryover      *bool                    `json:"budgetCarryover,omitempty" doc:"A daily budget may spend on a day what earlier days of the month left, at most the budget again, and in a month at most 30.4 budgets: the 31st day adds 0.4. A change takes effect when the next day begins."`
+	ExternalDemand       *SettingsDemandPatch     `json:"externalDemand,omitempty"`
+	AutoApproveAssets    *bool                    `json:"autoApproveAssets,omitempty" doc:"New assets need no review."`
+	AutoApproveCampaigns *bool                    `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Requests with a management key set the status themselves."`
+	LearnedQuality       *resource.Decimal        `json:"learnedQuality,omitempty" minimum:"0" maximum:"1" doc:"How much learned click rates decide which ads win: an ad's score is multiplied by (its click rate / that of an average ad at the same place) to this power, by a quarter at least and 4 at most. 0: not at all. It needs some thousand clicks to be useful; 0.6 to 1 is advised then. At most three decimals."`
+	TouchRetentionDays   *int64                   `json:"touchRetentionDays,omitempty" minimum:"16" maximum:"90" doc:"For how many UTC days, the current one included, clicks and impressions are kept so that purchases can be credited to them: at least 2 days longer than the longest window of the rules in attribution. What is older is deleted within minutes."`
+	Attribution          *string                  `json:"attribution,omitempty" enum:"standard,reference,long-click,amazon" doc:"The rules by which purchases are credited to clicks and impressions, from the next decision on. standard: 7 days for listings, 14 for sponsored brands, 30 for banners, and other products of the vendor (halo). reference: the same days, after clicks only except for banners, listings first, no halo. long-click: 14 days after a click, banners also 1 day after an impression, no halo. amazon: the last click or impression of 14 days, with halo."`
+	TrafficDates         []SettingsTrafficDate    `json:"trafficDates,omitempty" maxItems:"200" doc:"Dates with unusual traffic, by which budgets are spread over the day, week and month. Replaces the list; an empty list removes them."`
+	InvalidTraffic       *SettingsInvalidPatch    `json:"invalidTraffic,omitempty" doc:"Rules by which clicks on ads are invalid, each off at first. An invalid click is answered as recorded and counted by its rule in the reports' invalid; it is not charged, credited with purchases, learned from or counted otherwise. It is never deleted."`
+	Experiment           *SettingsExperimentPatch `json:"experiment,omitempty" doc:"Starts an experiment, which changes the auctions of a share of the users and compares them with as many others (getMarketplaceExperiment), or ends the one that runs. A marketplace has one at a time."`
 }
 
 // SettingsReserve are the reserve prices in minor units.
@@ -97,6 +98,7 @@ type Settings struct {
 	Attribution          string                `json:"attribution" enum:"standard,reference,long-click,amazon" doc:"The rules by which clicks and impressions are credited with purchases."`
 	TrafficDates         []SettingsTrafficDate `json:"trafficDates" doc:"Dates with unusual traffic."`
 	InvalidTraffic       SettingsInvalid       `json:"invalidTraffic" doc:"Rules by which clicks on ads are invalid."`
+	Experiment           *SettingsExperiment   `json:"experiment" doc:"The experiment that runs, or the last one; null before the first."`
 	CreatedAt            resource.Time         `json:"createdAt"`
 	UpdatedAt            resource.Time         `json:"updatedAt"`
 }
@@ -119,7 +121,15 @@ func patchSettings(ctx context.Context, in *settingsPatchInput) (*settingsOutput
 	if err := in.Body.validate(); err != nil {
 		return nil, err
 	}
-	m, err := resource.Tenant(ctx).ChangeSettings(ctx, in.Body.apply)
+	st := resource.Tenant(ctx)
+	m, err := st.ChangeSettings(ctx, func(m *model.Marketplace) error {
+		if in.Body.Experiment != nil {
+			if err := in.Body.Experiment.apply(m, st.NowMillis()); err != nil {
+				return err
+			}
+		}
+		return in.Body.apply(m)
+	})
 	if err != nil {
 		return nil, resource.ErrorOf(err)
 	}
@@ -128,7 +138,11 @@ func patchSettings(ctx context.Context, in *settingsPatchInput) (*settingsOutput
 
 // validate checks what depends on the body alone.
 func (b *SettingsPatchBody) validate() error {
-	if found := append(validateCrossField(b.ReserveRules), b.learning().validateCrossField()...); len(found) > 0 {
+	found := append(validateCrossField(b.ReserveRules), b.learning().validateCrossField()...)
+	if b.Experiment != nil {
+		found = append(found, b.Experiment.validate()...)
+	}
+	if len(found) > 0 {
 		return resource.Invalid(found...)
 	}
 	if b.TimeZone != nil && !resource.KnownZone(*b.TimeZone) {
@@ -226,7 +240,7 @@ func settingsAnswer(m *model.Marketplace) Settings {
 		ExternalDemand:  SettingsDemand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
 		BudgetCarryover: m.CarriesOver, AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
 		LearnedQuality: decimal(uint32(m.LearnedQualityMilli)), TrafficDates: trafficDatesOf(m),
-		Attribution: attributionNames[m.Attribution], TouchRetentionDays: store.TouchDays(m), InvalidTraffic: invalidTrafficOf(&m.ClickRules),
+		Attribution: attributionNames[m.Attribution], TouchRetentionDays: store.TouchDays(m), InvalidTraffic: invalidTrafficOf(&m.ClickRules), Experiment: experimentOf(m),
 		CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
 	}
 	if m.PostPaid {

@@ -7,11 +7,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Lift is how much more the users who see the campaign buy than those held out.
+// Lift is how much more the first of two groups of users does than the second: those who see a campaign than those held out,
+// or those whose auctions were changed than those compared with them.
 type Lift struct {
-	Percent *float64 `json:"percent" doc:"(shown / held out - 1) x 100, with two decimals. Null when those held out have bought nothing."`
-	From    *float64 `json:"from" doc:"Lower end of the 95 % confidence interval, in percent. Null when a group has fewer than 30 buyers."`
-	To      *float64 `json:"to" doc:"Upper end of the 95 % confidence interval, in percent. Null when a group has fewer than 30 buyers."`
+	Percent *float64 `json:"percent" doc:"(first group / second group - 1) x 100, with two decimals. The first group are the users who see the campaign, or whose auctions were changed. Null when the second group has nothing."`
+	From    *float64 `json:"from" doc:"Lower end of the 95 % confidence interval, in percent. Null when fewer than 30 users of a group have bought, or have what is compared."`
+	To      *float64 `json:"to" doc:"Upper end of the 95 % confidence interval, in percent. Null when fewer than 30 users of a group have bought, or have what is compared."`
 }
 
 // buyersMin is how many buyers each group needs for an interval: with fewer, the logarithm of a mean is not close enough

@@ -47,6 +47,7 @@ func Register(api huma.API) {
 	registerBreakdowns(api)
 	registerModels(api)
 	registerIncrementality(api)
+	registerExperiment(api)
 	registerReach(api)
 	add(api, "listInteractions", service+"/interactions",
 		"List the numbers of vendors, campaigns or products by hour or day, newest first; empty ones are left out.", interactions)
