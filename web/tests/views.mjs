@@ -52,6 +52,7 @@ export const rows = [
   { page: "/cluster" },
   { page: "/log" },
   { page: "/settings" },
+  { page: "/settings", tab: "experiment" },
   { page: "/settings", tab: "erase" },
   { page: "/settings", tab: "node" },
   { page: "/account" },

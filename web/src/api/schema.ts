@@ -175,6 +175,8 @@ export interface Schemas {
   "report.Comparison": { "attributed": Schemas["report.Attributed"]; "auctions"?: Schemas["report.Auctions"]; "clicks": Schemas["report.Spend"]; "endDate": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "pageviews"?: number; "purchases": Schemas["report.Purchases"]; "startDate": string };
   "report.Day": { "attributed": Schemas["report.Attributed"]; "auctions": Schemas["report.Auctions"] | null; "clicks": Schemas["report.Spend"]; "date": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"] };
   "report.Days": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Day"])[] };
+  "report.ExperimentGroup": { "amount": number; "amountDecimal": string; "buyers": number; "clicks": number; "group": "treated" | "compared"; "impressions": number; "purchases": number; "quantity": number; "spend": number; "spendDecimal": string; "users": number };
+  "report.ExperimentReport": { "amountLift": Schemas["report.Lift"]; "buyersLift": Schemas["report.Lift"]; "clicksLift": Schemas["report.Lift"]; "completeThrough": string; "conclusion": string; "endedAt": string | null; "groups": (Schemas["report.ExperimentGroup"])[]; "impressionsLift": Schemas["report.Lift"]; "incomplete": boolean; "name": string; "percent": number; "spendLift": Schemas["report.Lift"]; "startedAt": string | null; "usersLift": Schemas["report.Lift"] };
   "report.Group": { "amount": number; "amountDecimal": string; "buyers": number; "purchases": number; "quantity": number; "users": number };
   "report.Hour": { "attributed": Schemas["report.Attributed"]; "auctions": Schemas["report.Auctions"] | null; "clicks": Schemas["report.Spend"]; "hour": string; "impressions": Schemas["report.Spend"]; "invalid": Schemas["report.Invalid"]; "overdelivery": Schemas["report.Overdelivery"]; "purchases": Schemas["report.Purchases"] };
   "report.Hours": { "completeThrough": string; "hasMore": boolean; "nextPage"?: string; "reports": (Schemas["report.Hour"])[] };
@@ -229,13 +231,15 @@ export interface Schemas {
   "serving.Rival": { "price": number; "rank": number; "score": number };
   "settings.Demand": { "enabled": boolean; "ownValue": string; "sources": (string)[] };
   "settings.DemandPatch": { "enabled"?: boolean; "ownValue"?: string; "sources"?: (string)[] };
+  "settings.Experiment": { "endedAt": string | null; "name": string; "percent": number; "running": boolean; "startedAt": string; "treatment": "no-ads" | "reserve" | "learned-quality" | "no-pacing"; "value": number | null };
+  "settings.ExperimentPatch": { "name"?: string; "percent"?: number; "running"?: boolean; "treatment"?: "no-ads" | "reserve" | "learned-quality" | "no-pacing"; "value"?: number };
   "settings.Invalid": { "maxClickHours": number; "maxClicksPerUserCampaignHour": number; "maxClicksPerUserDay": number; "maxClicksPerUserHour": number; "minClickSeconds": number; "repeatedClickSeconds": number };
   "settings.InvalidPatch": { "maxClickHours"?: number; "maxClicksPerUserCampaignHour"?: number; "maxClicksPerUserDay"?: number; "maxClicksPerUserHour"?: number; "minClickSeconds"?: number; "repeatedClickSeconds"?: number };
-  "settings.PatchBody": { "attribution"?: "standard" | "reference" | "long-click" | "amazon"; "autoApproveAssets"?: boolean; "autoApproveCampaigns"?: boolean; "billingMode"?: "pre" | "post"; "budgetCarryover"?: boolean; "currencyCode"?: string; "currencyExponent"?: number; "externalDemand"?: Schemas["settings.DemandPatch"]; "geoMode"?: "label" | "h3"; "invalidTraffic"?: Schemas["settings.InvalidPatch"]; "learnedQuality"?: number; "maxWinnersPerVendor"?: number; "reservePrice"?: Schemas["settings.ReservePatch"]; "reserveRules"?: (Schemas["settings.ReserveRule"])[]; "timeZone"?: string; "touchRetentionDays"?: number; "trafficDates"?: (Schemas["settings.TrafficDate"])[] };
+  "settings.PatchBody": { "attribution"?: "standard" | "reference" | "long-click" | "amazon"; "autoApproveAssets"?: boolean; "autoApproveCampaigns"?: boolean; "billingMode"?: "pre" | "post"; "budgetCarryover"?: boolean; "currencyCode"?: string; "currencyExponent"?: number; "experiment"?: Schemas["settings.ExperimentPatch"]; "externalDemand"?: Schemas["settings.DemandPatch"]; "geoMode"?: "label" | "h3"; "invalidTraffic"?: Schemas["settings.InvalidPatch"]; "learnedQuality"?: number; "maxWinnersPerVendor"?: number; "reservePrice"?: Schemas["settings.ReservePatch"]; "reserveRules"?: (Schemas["settings.ReserveRule"])[]; "timeZone"?: string; "touchRetentionDays"?: number; "trafficDates"?: (Schemas["settings.TrafficDate"])[] };
   "settings.Reserve": { "CPA": number; "CPC": number; "CPM": number };
   "settings.ReservePatch": { "CPA"?: number; "CPC"?: number; "CPM"?: number };
   "settings.ReserveRule": { "adFormat"?: "listing" | "banner" | "sponsored_brand"; "amount": number; "categoryId"?: string; "chargeType": "CPC" | "CPM" | "CPA"; "placementId"?: string };
-  "settings.Settings": { "attribution": "standard" | "reference" | "long-click" | "amazon"; "autoApproveAssets": boolean; "autoApproveCampaigns": boolean; "billingMode": "pre" | "post"; "budgetCarryover": boolean; "createdAt": string; "currencyCode": string; "currencyExponent": number; "externalDemand": Schemas["settings.Demand"]; "geoMode": "label" | "h3"; "invalidTraffic": Schemas["settings.Invalid"]; "learnedQuality": number; "maxWinnersPerVendor": number; "reservePrice": Schemas["settings.Reserve"]; "reserveRules": (Schemas["settings.ReserveRule"])[]; "timeZone": string; "touchRetentionDays": number; "trafficDates": (Schemas["settings.TrafficDate"])[]; "updatedAt": string };
+  "settings.Settings": { "attribution": "standard" | "reference" | "long-click" | "amazon"; "autoApproveAssets": boolean; "autoApproveCampaigns": boolean; "billingMode": "pre" | "post"; "budgetCarryover": boolean; "createdAt": string; "currencyCode": string; "currencyExponent": number; "experiment": Schemas["settings.Experiment"] | null; "externalDemand": Schemas["settings.Demand"]; "geoMode": "label" | "h3"; "invalidTraffic": Schemas["settings.Invalid"]; "learnedQuality": number; "maxWinnersPerVendor": number; "reservePrice": Schemas["settings.Reserve"]; "reserveRules": (Schemas["settings.ReserveRule"])[]; "timeZone": string; "touchRetentionDays": number; "trafficDates": (Schemas["settings.TrafficDate"])[]; "updatedAt": string };
   "settings.TrafficDate": { "date": string; "multiplier": number };
   "slot.Body": { "dimensions": Schemas["slot.Dimensions"]; "page"?: Schemas["slot.PageBody"]; "position": "category" | "search" | "category_search" | "landing"; "slotId": string };
   "slot.Destination": { "destinationId": string; "destinationType": "product" | "vendor" | "brand" | "category" | "url" };
@@ -1044,6 +1048,12 @@ export interface Operations {
     query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet"; "start_date": string; "end_date": string; "purchase_count_by_product"?: boolean; "limit"?: number; "next_page"?: string };
     body: undefined;
     answer: Schemas["report.TotalDays"];
+  };
+  "GET /reporting-service/marketplace/experiment": {
+    path: {};
+    query: { "consistency"?: "linearizable" | "local"; "format"?: "json" | "csv" | "parquet" };
+    body: undefined;
+    answer: Schemas["report.ExperimentReport"];
   };
   "GET /reporting-service/marketplace/hourly": {
     path: {};

@@ -4,13 +4,13 @@ import { useRead } from "../api/query";
 import type { Schemas } from "../api/schema";
 import { useCurrent } from "../api/session";
 import { DataTable } from "../ui/DataTable";
-import { Figures, type Figure } from "../ui/Figures";
+import { Figures } from "../ui/Figures";
+import { liftFigure } from "../ui/lift";
 import { counted, formatCount, formatMoney, formatShare, type Currency } from "../ui/money";
 import { Loaded } from "../ui/States";
 import { Time } from "../ui/time";
 
 type Incrementality = Schemas["report.Incrementality"];
-type Lift = Schemas["report.Lift"];
 type UserGroup = Schemas["report.Group"];
 
 interface IncrementalityProps {
@@ -42,7 +42,7 @@ function Comparison({ of, currency }: { of: Incrementality; currency: Currency }
   return (
     <Stack gap="sm">
       <Text size="sm">{of.conclusion}</Text>
-      <Figures of={[liftFigure("Lift of buyers", of.buyersLift), liftFigure("Lift of sales", of.amountLift)]} />
+      <Figures of={[liftOf("Lift of buyers", of.buyersLift), liftOf("Lift of sales", of.amountLift)]} />
       <DataTable
         label="Users who see the campaign and those held out"
         rows={measures(currency)}
@@ -83,19 +83,5 @@ const measures = (currency: Currency): [string, (of: UserGroup) => string][] => 
   ["Sales", (of) => formatMoney(of.amount, currency)],
 ];
 
-function liftFigure(label: string, { percent, from, to }: Lift): Figure {
-  if (percent === null) return { label, value: "–", note: "those held out have bought nothing" };
-  return {
-    label,
-    value: formatLift(percent),
-    note:
-      from === null || to === null
-        ? "no interval: it needs 30 buyers in each group"
-        : `95 % confidence: ${formatLift(from)} to ${formatLift(to)}`,
-  };
-}
-
-const formatLift = (percent: number) =>
-  new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 2, signDisplay: "exceptZero" }).format(
-    percent / 100,
-  );
+const liftOf = (label: string, lift: Schemas["report.Lift"]) =>
+  liftFigure(label, lift, "those held out have bought nothing", "no interval: it needs 30 buyers in each group");

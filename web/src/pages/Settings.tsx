@@ -1,10 +1,11 @@
 // Settings: those of the marketplace, which can be changed here, and those of the node, which come from its
-// configuration. What is stored of a customer is erased here, too.
+// configuration. An experiment is run here, and what is stored of a customer is erased, too.
 import { Tabs } from "@mantine/core";
 import { useCurrent } from "../api/session";
 import { useAddressState } from "../ui/address";
 import { Page } from "../ui/Page";
 import { EraseCustomer } from "./EraseCustomer";
+import { Experiment } from "./Experiment";
 import { MarketplaceSettings } from "./MarketplaceSettings";
 import { NodeSettings } from "./NodeSettings";
 
@@ -16,11 +17,15 @@ export default function Settings() {
       <Tabs value={tab} onChange={(value) => setTab(value ?? "marketplace")} keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="marketplace">Marketplace</Tabs.Tab>
+          <Tabs.Tab value="experiment">Experiment</Tabs.Tab>
           {role === "admin" && <Tabs.Tab value="erase">Erase a customer</Tabs.Tab>}
           {role === "admin" && <Tabs.Tab value="node">This node</Tabs.Tab>}
         </Tabs.List>
         <Tabs.Panel value="marketplace" pt="md">
           <MarketplaceSettings />
+        </Tabs.Panel>
+        <Tabs.Panel value="experiment" pt="md">
+          <Experiment />
         </Tabs.Panel>
         {role === "admin" && (
           <Tabs.Panel value="erase" pt="md">

@@ -1,0 +1,1 @@
+function e(e,{percent:n,from:r,to:i},a,o){return n===null?{label:e,value:`–`,note:a}:{label:e,value:t(n),note:r===null||i===null?o:`95 % confidence: ${t(r)} to ${t(i)}`}}var t=e=>new Intl.NumberFormat(void 0,{style:`percent`,maximumFractionDigits:2,signDisplay:`exceptZero`}).format(e/100);export{e as t};
