@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/model"
 )
 
-// No kind of auction allocates once its Scratch has grown, also with targeting, caps, pacing and learned quality.
+// No kind of auction allocates once its Scratch has grown, also with targeting, caps, pacing, learned quality and an
+// experiment.
 func TestAllocatesNothing(t *testing.T) {
 	r := newRandomMarket(1, 120)
 	for range 400 {
@@ -18,6 +20,7 @@ func TestAllocatesNothing(t *testing.T) {
 		r.countClicks()
 	}
 	r.settings.LearnedQualityMilli = 600
+	r.settings.Experiment = model.Experiment{Percent: 30, Treatment: model.TreatReserve, ValueMilli: 500}
 	r.m.PutMarketplace(&r.settings)
 	r.m.Publish()
 	v := r.m.View()

@@ -17,15 +17,10 @@ import (
 // loaded returns a market with the given number of bids, each on its own product, of 20,000 campaigns and 2,000
 // vendors.
 func loaded(bids int) *market.Market {
-	const campaigns, vendors = 20_000, 2_000
 	m := market.New(1)
 	m.PutMarketplace(&model.Marketplace{Ordinal: 1, CurrencyExponent: 2})
-	all := make([]model.Campaign, campaigns)
+	all := loadedCampaigns()
 	for i := range all {
-		all[i] = model.Campaign{
-			ID: ids.Mint(int64(i), [10]byte{}, 1), Ordinal: uint32(i + 1), Group: 1, Marketplace: 1, Charge: model.CPC,
-			VendorID: fmt.Sprint("vendor-", i%vendors), Active: true, Status: model.Approved,
-		}
 		slot := m.PutCampaign(&all[i])
 		slot.BudgetLeft.Store(1 << 60)
 		slot.WalletBalance.Store(1 << 60)
@@ -33,13 +28,26 @@ func loaded(bids int) *market.Market {
 	for i := range bids {
 		id := fmt.Sprintf("sku%07d", i)
 		m.PutProduct(1, &model.Product{ID: id, Active: true, Quality: model.QualityOne})
-		m.PutBid(&all[i%campaigns], &model.Bid{
+		m.PutBid(&all[i%len(all)], &model.Bid{
 			Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(1+i%200) * 10_000, Active: true,
 			Triggers: []model.Trigger{{Kind: model.TriggerProduct, Value: id}, {Kind: model.TriggerCategories, Value: id}},
 		})
 	}
 	m.Publish()
 	return m
+}
+
+// loadedCampaigns returns the campaigns of a loaded market.
+func loadedCampaigns() []model.Campaign {
+	const campaigns, vendors = 20_000, 2_000
+	all := make([]model.Campaign, campaigns)
+	for i := range all {
+		all[i] = model.Campaign{
+			ID: ids.Mint(int64(i), [10]byte{}, 1), Ordinal: uint32(i + 1), Group: 1, Marketplace: 1, Charge: model.CPC,
+			VendorID: fmt.Sprint("vendor-", i%vendors), Active: true, Status: model.Approved,
+		}
+	}
+	return all
 }
 
 // BenchmarkRun measures auctions in which one id in twenty has a bid, over many different requests, so that the CPU
