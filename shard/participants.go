@@ -129,7 +129,7 @@ func appendParticipant(dst []byte, start int64, p *Participant) []byte {
 
 func readParticipant(value []byte) (p Participant, start int64, err error) {
 	d := command.NewDecoder(value)
-	start = int64(d.Uvarint()) // Written from an int64.
+	start = int64(d.Uvarint())                                                             // Written from an int64.
 	p.Impressions, p.Clicks, p.Spent = d.Uvarint(), d.Uvarint(), money.Micros(d.Uvarint()) // Written from a Micros.
 	if d.More() {
 		return p, start, errors.New("participant with a longer record")

@@ -90,7 +90,7 @@ func (s *steered) serve(ordinal uint32, served pacing.Served) {
 func (s *steered) preload(batch []int) {
 	for _, i := range batch {
 		c := &s.campaigns[i]
-		s.read += uint64(c.served.Wins) + uint64(c.start) + uint64(c.auctions) + c.state.Preload() // Any fields, one of each line.
+		s.read += c.served.Wins + uint64(c.start) + c.auctions + c.state.Preload() // Any fields, one of each line.
 		if c.balances != nil {
 			s.read += c.balances.Pacing.Load()
 		}

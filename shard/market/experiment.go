@@ -18,10 +18,10 @@ type Experiment struct {
 }
 
 // experimentSeed is public: digits of the square root of 11.
-const experimentSeed = 0x5106624785a308d3
+const experimentSeed = 0x510e527fade682d1
 
-// ArmsOf returns which users take part in a marketplace's experiment. Both arms have the same size, and are drawn anew for
-// each experiment.
+// ArmsOf returns which users take part in a marketplace's experiment. Both arms have the same size, and others are
+// chosen for each experiment.
 func ArmsOf(m *model.Marketplace) Holdout {
 	seed := Mix(Mix(experimentSeed, binary.LittleEndian.Uint64(m.ID[:])), binary.LittleEndian.Uint64(m.ID[8:]))
 	return Holdout{m.Experiment.Percent, Mix(seed, uint64(m.Experiment.StartMillis))} // Only its bits count.

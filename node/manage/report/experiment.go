@@ -115,7 +115,7 @@ func experimentGroupOf(name string, a *store.ExperimentArm, exponent uint8) Expe
 }
 
 // liftOfTotals compares two sums over users. How many users a group has is not known, because nobody counts those who do
-// nothing, but both groups are the same share of all users, drawn by a hash of each user. So the variance of a sum is
+// nothing, but both groups are the same share of all users, chosen by a hash of each user. So the variance of a sum is
 // estimated by the sum of the squares (Horvitz and Thompson 1952); what is lacking because a user in one group is not in the
 // other cancels out in the ratio. The interval is that of the logarithm of the ratio by the delta method, as in liftOf.
 func liftOfTotals(treated, compared store.UserSum) (l Lift) {
