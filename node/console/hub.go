@@ -47,6 +47,7 @@ const (
 // feed is the watch of a marketplace and those who receive it. LOCKS: viewers and wanted are guarded by the hub's mu.
 type feed struct {
 	of      *serving.Watch
+	began   time.Time
 	end     chan struct{}
 	viewers map[*viewer]bool
 	wanted  [topics]int // How many viewers have each topic.
@@ -73,7 +74,7 @@ func (h *hub) join(marketplace uint16, about topic) (*viewer, bool) {
 	}
 	f := h.feeds[marketplace]
 	if f == nil {
-		f = &feed{of: h.watch(marketplace), end: make(chan struct{}), viewers: map[*viewer]bool{}}
+		f = &feed{of: h.watch(marketplace), began: time.Now(), end: make(chan struct{}), viewers: map[*viewer]bool{}}
 		h.feeds[marketplace] = f
 		go h.run(f)
 	}
@@ -109,7 +110,7 @@ func (h *hub) run(f *feed) {
 	ticker := time.NewTicker(passOnEvery)
 	defer ticker.Stop()
 	var texts [topics][]byte
-	before, at := f.of.Totals(), time.Now()
+	before, at := serving.LiveTotals{}, f.began // A watch counts from 0: what came before this goroutine is in the first rates.
 	latency := h.latency(at)
 	for {
 		select {
