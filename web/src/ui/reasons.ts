@@ -96,8 +96,8 @@ export const reasons: Record<string, ReasonText> = {
   },
   holdout: {
     short: "Held out",
-    why: "The bid would have won, but the user is one who never sees the campaign, so that its effect can be measured.",
-    help: "Nothing is wrong. Lower the campaign's holdout percentage, or look at its incrementality report.",
+    why: "The user never sees the campaign, or in an experiment no ads at all, so that the effect can be measured.",
+    help: "Nothing is wrong. Lower the campaign's holdout percentage, or look at its incrementality report or the experiment.",
   },
 };
 
