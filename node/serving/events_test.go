@@ -411,7 +411,7 @@ func TestRecordsOfAds(t *testing.T) {
 }
 
 // TestRecordsOfPlaces checks that an event of a token carries the placement of the auction, and its own device and channel if the
-// feature level of the group allows it.
+// feature level of the group allows it; and that one which names its campaign by an external id has the latter two alone.
 func TestRecordsOfPlaces(t *testing.T) {
 	for level, want := range map[command.Level]event.Place{
 		command.LevelClosing: event.PlaceOf(3, event.UnknownDevice, event.OnSite),
@@ -422,11 +422,15 @@ func TestRecordsOfPlaces(t *testing.T) {
 		deps.Level = func(ids.Group) command.Level { return level }
 		shown := token(node, bidid.Payload{Charge: model.CPC, Campaign: 1, Bid: 1, Price: 1, PlacementIndex: 3})
 		body := fmt.Sprintf(`{"clicks":[{"id":"1",%s,"resolvedBidId":%q,"deviceType":"mobile","channel":"instore"}]}`, occurred, shown)
-		if a := ask(serving.New(deps), "POST", "/v2/events", node.AuctionKey, body); a.status != 200 {
-			t.Fatal(a.body)
+		external := fmt.Sprintf(`{"clicks":[{"id":"2",%s,"externalCampaignId":"x-1","deviceType":"mobile","channel":"instore"}]}`, occurred)
+		for _, body := range []string{body, external} {
+			if a := ask(serving.New(deps), "POST", "/v2/events", node.AuctionKey, body); a.status != 200 {
+				t.Fatal(a.body)
+			}
 		}
-		if records := node.Proposer.Records(); len(records) != 1 || records[0].Place != want {
-			t.Errorf("level %d: %+v, want place %#x", level, records, want)
+		without := event.PlaceOf(0, want.Device(), want.Channel())
+		if records := node.Proposer.Records(); len(records) != 2 || records[0].Place != want || records[1].Place != without {
+			t.Errorf("level %d: %+v, want the places %#x and %#x", level, records, want, without)
 		}
 	}
 }

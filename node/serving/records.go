@@ -78,6 +78,7 @@ func (es *eventScratch) addEvent(sc *Scratch, keyring *bidid.Keyring, e *event.E
 		r.Entity, r.EntityType = e.EntityID, e.EntityType
 		if len(e.ExternalCampaign) > 0 {
 			r.ExternalCampaign = es.core.ExternalCampaign(es.marketplace, e.ExternalCampaign)
+			r.Place = event.PlaceOf(0, e.Device, event.ChannelOf(e.Channel)) // Without a token nobody knows the placement.
 		}
 		if len(e.ReturnOf) > 0 { // It goes to the group that has the purchase.
 			r.ReturnOf = es.hasher.event(event.Purchase, e.ReturnOf)

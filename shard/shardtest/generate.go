@@ -158,7 +158,7 @@ func (g *Generator) event(marketplace uint16) command.EventRecord {
 	if n := g.choose(16, "about"); n > 1 {
 		g.withToken(&r, marketplace)
 	} else if n == 1 && len(g.Model.Campaigns) > 0 {
-		r.ExternalCampaign = g.Model.Campaigns[g.choose(len(g.Model.Campaigns), "campaign")].ID
+		r.ExternalCampaign, r.Place = g.Model.Campaigns[g.choose(len(g.Model.Campaigns), "campaign")].ID, g.place(0)
 	} else {
 		r.EntityType, r.Entity = event.ProductEntity, []byte("p1")
 	}
