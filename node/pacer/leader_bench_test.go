@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/cluster"
-	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/model"
@@ -32,7 +31,7 @@ func BenchmarkTick100000(b *testing.B) {
 		balances.WalletBalance.Store(1 << 50)
 		p.PutCampaign(&c, balances)
 	}
-	l := &leader{p: p, group: 1, steered: steered{loads: -1, periods: map[uint16]command.Periods{}}, curves: newCurves(m), auctions: map[trafficKey]uint64{}}
+	l := leading(p)
 	p.campaigns.collect(1, &l.steered)
 	served := map[uint32]pacing.Served{}
 	for ordinal := uint32(1); ordinal <= campaigns; ordinal += 10 {

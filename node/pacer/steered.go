@@ -74,7 +74,7 @@ func (s *steered) put(ordinal uint32, x *settings) {
 	}
 }
 
-// serve adds what a campaign has served since the last tick. A campaign that is not known yet is left out.
+// serve sets what a campaign has served since the last tick, and makes the tick visit it. A campaign that is not known yet is left out.
 func (s *steered) serve(ordinal uint32, served pacing.Served) {
 	if ordinal == 0 || int64(ordinal) > int64(len(s.campaigns)) {
 		return

@@ -32,11 +32,11 @@ func (t *turns) grow(n int) {
 	}
 }
 
-// ask makes each tick visit a campaign until it is served.
+// ask makes each tick visit a campaign until visited is called.
 func (t *turns) ask(index int) { t.asked[index/wordBits] |= 1 << (index % wordBits) }
 
-// served ends the asking of a campaign.
-func (t *turns) served(index int) { t.asked[index/wordBits] &^= 1 << (index % wordBits) }
+// visited ends the asking of a campaign.
+func (t *turns) visited(index int) { t.asked[index/wordBits] &^= 1 << (index % wordBits) }
 
 // next begins a turn and returns the indexes of the campaigns that it visits, in order, at most batchMax at a time. A batch
 // is valid until the next one.

@@ -38,7 +38,7 @@ func TestTurnsVisitEveryCampaign(t *testing.T) {
 				}
 				before, last[index] = index, tick
 				if asks[index] && r.IntN(2) == 0 {
-					x.served(index)
+					x.visited(index)
 					delete(asks, index)
 				}
 			}
@@ -48,6 +48,14 @@ func TestTurnsVisitEveryCampaign(t *testing.T) {
 				t.Fatalf("tick %d: campaign %d was visited last in %d; it asks: %v", tick, index, at, asks[index])
 			}
 		}
+	}
+}
+
+// leading returns what steers group 1, with nothing remembered of former leaders.
+func leading(p *Pacer) *leader {
+	return &leader{
+		p: p, group: 1, curves: newCurves(p.c.Market), auctions: map[trafficKey]uint64{},
+		steered: steered{loads: -1, periods: map[uint16]command.Periods{}, memories: map[uint32]pacing.Memory{}},
 	}
 }
 
@@ -66,7 +74,7 @@ func TestCountsFollowTheVisits(t *testing.T) {
 		balances.WalletBalance.Store(1 << 50)
 		p.PutCampaign(&c, balances)
 	}
-	l := &leader{p: p, group: 1, steered: steered{loads: -1, periods: map[uint16]command.Periods{}, memories: map[uint32]pacing.Memory{}}, curves: newCurves(m), auctions: map[trafficKey]uint64{}}
+	l := leading(p)
 	expect := func(when string, paced int) {
 		t.Helper()
 		p.campaigns.collect(1, &l.steered)
