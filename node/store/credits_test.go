@@ -87,6 +87,17 @@ func (w *shopping) commit(r command.EventRecord, g ids.Group) {
 	propose(w.t, w.Environment, command.AppendEvents(nil, w.Now().UnixMilli(), &e), g)
 }
 
+// buys reports a purchase of a user of two pieces of a product, 6.00 in all, and decides it.
+func (w *shopping) buys(user uint64, product, vendor string) {
+	w.t.Helper()
+	r := w.record(event.Purchase)
+	r.Key, r.UserHash = [16]byte{byte(w.events), byte(user), 3}, user
+	r.Items = []command.PurchaseItem{{ProductID: []byte(product), VendorID: []byte(vendor), Quantity: 2, UnitPrice: 3 * money.PerMajor}}
+	w.commit(r, w.Store.Groups.GroupOf(0))
+	w.credit(6*time.Second, w.data()...)
+	w.carryOut()
+}
+
 // credit moves the clocks of some groups, and credits what can be.
 func (w *shopping) credit(forward time.Duration, groups ...ids.Group) (closed int) {
 	w.t.Helper()

@@ -2,12 +2,12 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/model"
+	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // Experiment compares the users whose auctions an experiment changed (market.HeldOut) with those of the other arm
@@ -33,8 +33,8 @@ type ExperimentArm struct {
 
 // UserSum sums a number over users. Both are floats, because they are estimates about users and never money that is charged.
 type UserSum struct {
-	Users   int64   // With more than 0.
-	Total   float64 //
+	Users   int64 // With more than 0.
+	Total   float64
 	Squares float64 // The sum of the square of each user's number.
 }
 
@@ -115,35 +115,29 @@ func (x *participation) interacted(ctx context.Context) (cut bool, err error) {
 		for day := first; day <= last && !b.stopped(); day++ {
 			full := b.Participants(x.tenant.marketplace, day, x.e.StartMillis, func(p *shard.Participant) bool {
 				u := x.user(p.User)
-				u.Impressions, u.Clicks, u.Spent = u.Impressions+p.Impressions, u.Clicks+p.Clicks, u.Spent+p.Spent
+				u.Impressions, u.Clicks = u.Impressions+p.Impressions, u.Clicks+p.Clicks
+				u.Spent = min(u.Spent, money.MaxMicros-p.Spent) + p.Spent
 				return len(x.users) <= incrementalUsersMax && !b.stopped()
 			})
 			cut = cut || full
 		}
 	})
-	return cut, x.bounded(err)
-}
-
-// bounded adds to an error that there are too many users.
-func (x *participation) bounded(err error) error {
-	if err == nil && len(x.users) > incrementalUsersMax {
-		return fmt.Errorf("%w: more than %d users are compared", ErrTooMany, incrementalUsersMax)
-	}
-	return err
+	return cut, checkCompared(len(x.users), err)
 }
 
 // bought adds the purchases of the users. A purchase may be reported late, so all days since the start are read.
 func (x *participation) bought(ctx context.Context) error {
 	first, _ := x.days()
 	wanted := func(user uint64) bool { return x.arms.Arm(user) != market.Unmeasured }
-	return x.bounded(x.tenant.allGroups(ctx, func(b *longState) {
+	err := x.tenant.allGroups(ctx, func(b *longState) {
 		for day := int64(first); day <= x.nowMillis/dayMillis && !b.stopped(); day++ {
 			b.PurchasesOfBuyers(x.tenant.marketplace, uint32(day), wanted, func(p *command.Purchase) bool { // Days fit 32 bits.
 				x.add(p)
 				return len(x.users) <= incrementalUsersMax && !b.stopped()
 			})
 		}
-	}))
+	})
+	return checkCompared(len(x.users), err)
 }
 
 // add adds a purchase to its buyer, if it was while the experiment ran.

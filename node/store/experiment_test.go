@@ -6,7 +6,6 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/model"
@@ -59,17 +58,6 @@ func (w *experimenting) touches(user uint64, kind event.Kind, of int) {
 	w.commit(r, w.campaigns[of].Group)
 }
 
-// buys reports a purchase of a piece for 3.00 of a product of a vendor, and credits it.
-func (w *experimenting) buys(user uint64, product, vendor string) {
-	w.t.Helper()
-	r := w.record(event.Purchase)
-	r.Key, r.UserHash = [16]byte{byte(w.events), byte(user), 6}, user
-	r.Items = []command.PurchaseItem{{ProductID: []byte(product), VendorID: []byte(vendor), Quantity: 1, UnitPrice: 3 * money.PerMajor}}
-	w.commit(r, w.Store.Groups.GroupOf(0))
-	w.credit(6*time.Second, w.data()...)
-	w.carryOut()
-}
-
 func (w *experimenting) report() store.Experiment {
 	w.t.Helper()
 	x, err := w.Store.Tenant(managetest.Main).Experiment(w.t.Context())
@@ -106,13 +94,13 @@ func TestExperimentSumsBothArms(t *testing.T) {
 		return s
 	}
 	got := w.report()
-	const three = 3 * float64(money.PerMajor)
+	const six = 6 * float64(money.PerMajor)
 	for arm, want := range map[market.Arm]store.ExperimentArm{
 		market.HeldOut: {
 			Users: sum(1, 1), Impressions: sum(1), Clicks: sum(2, 1), Spent: sum(float64(money.PerMajor)),
-			Buyers: sum(1), Amount: sum(three), Purchases: 1, Quantity: 1,
+			Buyers: sum(1), Amount: sum(six), Purchases: 1, Quantity: 2,
 		},
-		market.Shown:      {Users: sum(1), Clicks: sum(1), Buyers: sum(1, 1), Amount: sum(three, three), Purchases: 2, Quantity: 2},
+		market.Shown:      {Users: sum(1), Clicks: sum(1), Buyers: sum(1, 1), Amount: sum(six, six), Purchases: 2, Quantity: 4},
 		market.Unmeasured: {},
 	} {
 		if got.Arms[arm] != want {

@@ -127,10 +127,15 @@ func (x *comparison) enrolled(ctx context.Context, toMillis int64) (cut bool, er
 			cut = cut || full
 		}
 	})
-	if err == nil && len(x.users) > incrementalUsersMax {
-		err = fmt.Errorf("%w: more than %d users are compared", ErrTooMany, incrementalUsersMax)
+	return cut, checkCompared(len(x.users), err)
+}
+
+// checkCompared returns the error of a read, or that it found more users than are compared.
+func checkCompared(users int, err error) error {
+	if err == nil && users > incrementalUsersMax {
+		return fmt.Errorf("%w: more than %d users are compared", ErrTooMany, incrementalUsersMax)
 	}
-	return cut, err
+	return err
 }
 
 func (x *comparison) addProducts(b *longState, campaign uint32) {

@@ -7,7 +7,6 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -41,17 +40,6 @@ func (w *measured) enrol(users ...uint64) {
 		x.Users = append(x.Users, command.Enrolment{Campaign: w.campaigns[0].Ordinal, Percent: 50, User: user, Millis: w.Now().UnixMilli()})
 	}
 	propose(w.t, w.Environment, command.AppendEnrolUsers(nil, w.Now().UnixMilli(), &x), w.campaigns[0].Group)
-}
-
-// buys reports a purchase of a user of a piece of a product, and decides it.
-func (w *measured) buys(user uint64, product, vendor string) {
-	w.t.Helper()
-	r := w.record(event.Purchase)
-	r.Key, r.UserHash = [16]byte{byte(w.events), byte(user), 3}, user
-	r.Items = []command.PurchaseItem{{ProductID: []byte(product), VendorID: []byte(vendor), Quantity: 2, UnitPrice: 3 * money.PerMajor}}
-	w.commit(r, w.Store.Groups.GroupOf(0))
-	w.credit(6*time.Second, w.data()...)
-	w.carryOut()
 }
 
 func (w *measured) compare(days int) store.Incrementality {
