@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
+import { buyInBoth, percent } from "./groups.mjs";
 import { signInAs } from "./invitations.mjs";
 import { openCampaign, until } from "./node.mjs";
 import { inEach, views } from "./views.mjs";
@@ -10,26 +11,6 @@ import { inEach, views } from "./views.mjs";
 const product = "tried-product";
 const users = Array.from({ length: 160 }, (_, i) => `tried-user-${i}`);
 const buyersEach = { treated: 35, compared: 50 }; // Of a group; an interval needs 30.
-
-// traffic lets every user ask for the product, and some of both groups buy it. Those who are treated see no ads.
-async function traffic(demo) {
-  const groups = { treated: [], compared: [] };
-  for (const user of users) {
-    const auction = { type: "listings", slots: 1, products: { ids: [product] }, opaqueUserId: user };
-    const { results } = await demo.send("/v2/auctions", { auctions: [auction] });
-    groups[results[0].winners.length > 0 ? "compared" : "treated"].push(user);
-  }
-  const buyers = Object.entries(buyersEach).flatMap(([group, count]) => groups[group].slice(0, count));
-  const purchases = buyers.map((user) => ({
-    id: `order of ${user}`,
-    opaqueUserId: user,
-    occurredAt: new Date().toISOString(),
-    items: [{ productId: product, quantity: 1, unitPrice: 12.5 }],
-  }));
-  for (let at = 0; at < purchases.length; at += 20) await demo.send("/v2/events", { purchases: purchases.slice(at, at + 20) });
-}
-
-const percent = (n) => `${n > 0 ? "+" : ""}${n.toLocaleString("en-US")}%`;
 
 export function experimentTests(given) {
   test("an experiment without ads is started, measured and ended", async () => {
@@ -59,7 +40,7 @@ export function experimentTests(given) {
       lost = (await demo.explain(auction)).lost;
       return lost.holdout > 0;
     });
-    await traffic(demo);
+    await buyInBoth(demo, product, users, [buyersEach.compared, buyersEach.treated]); // Who is treated sees no ads.
     let report;
     await until(() => `the buyers are counted: ${JSON.stringify(report)}`, async () => {
       await sleep(500);

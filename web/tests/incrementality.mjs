@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkAccessibility, openPage, screenshot, settled, signedOutNotice, signIn } from "./browser.mjs";
+import { buyInBoth, percent } from "./groups.mjs";
 import { signInAs } from "./invitations.mjs";
 import { openCampaign, until } from "./node.mjs";
 import { inEach, views } from "./views.mjs";
@@ -10,27 +11,6 @@ import { inEach, views } from "./views.mjs";
 const product = "measured-product";
 const users = Array.from({ length: 160 }, (_, i) => `measured-user-${i}`);
 const buyersEach = { shown: 60, heldOut: 40 }; // Of a group; an interval needs 30.
-
-// traffic lets every user ask for the product, and some of both groups buy it.
-async function traffic(demo) {
-  const groups = { shown: [], heldOut: [] };
-  for (const user of users) {
-    const auction = { type: "listings", slots: 1, products: { ids: [product] }, opaqueUserId: user };
-    const { results } = await demo.send("/v2/auctions", { auctions: [auction] });
-    groups[results[0].winners.length > 0 ? "shown" : "heldOut"].push(user);
-  }
-  const buyers = Object.entries(buyersEach).flatMap(([group, count]) => groups[group].slice(0, count));
-  const purchases = buyers.map((user) => ({
-    id: `order of ${user}`,
-    opaqueUserId: user,
-    occurredAt: new Date().toISOString(),
-    items: [{ productId: product, quantity: 1, unitPrice: 12.5 }],
-  }));
-  for (let at = 0; at < purchases.length; at += 20) await demo.send("/v2/events", { purchases: purchases.slice(at, at + 20) });
-  return groups;
-}
-
-const percent = (n) => `${n > 0 ? "+" : ""}${n.toLocaleString("en-US")}%`;
 
 // checkVendorSees opens the campaign as an analyst of its vendor, who sees the comparison and can change nothing.
 async function checkVendorSees({ browser, demo, shop }, campaignId, report) {
@@ -82,7 +62,7 @@ export function incrementalityTests(given) {
       lost = (await demo.explain(auction)).lost;
       return lost.holdout > 0;
     });
-    const groups = await traffic(demo);
+    const [shown, heldOut] = await buyInBoth(demo, product, users, [buyersEach.shown, buyersEach.heldOut]);
     const dayFromNow = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const dates = `start_date=${dayFromNow(-1)}&end_date=${dayFromNow(1)}`; // Today, whatever the time zone.
     let report;
@@ -91,8 +71,8 @@ export function incrementalityTests(given) {
       report = await demo.api("GET", `/reporting-service/campaigns/${campaignId}/incrementality?${dates}`);
       return report.shown.buyers === buyersEach.shown && report.heldOut.buyers === buyersEach.heldOut;
     });
-    assert.equal(report.shown.users, groups.shown.length);
-    assert.equal(report.heldOut.users, groups.heldOut.length);
+    assert.equal(report.shown.users, shown.length);
+    assert.equal(report.heldOut.users, heldOut.length);
 
     await page.reload();
     await settled(page);
