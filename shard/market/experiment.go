@@ -3,6 +3,7 @@ package market
 import (
 	"encoding/binary"
 
+	"github.com/gavel-ads/gavel/shard/learn"
 	"github.com/gavel-ads/gavel/shard/model"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -40,7 +41,7 @@ func experimentOf(m *model.Marketplace, floors []Floor) *Experiment {
 	case model.TreatUnpaced:
 		e.Unpaced = true
 	case model.TreatQuality:
-		e.Settings.LearnedQualityMilli = uint16(min(x.ValueMilli, 1_000)) // learn.ExponentOne.
+		e.Settings.LearnedQualityMilli = uint16(min(x.ValueMilli, learn.ExponentOne)) // At most 1,000.
 	case model.TreatReserve:
 		for i, amount := range m.Reserve {
 			e.Settings.Reserve[i] = scaled(x, amount)

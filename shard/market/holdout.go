@@ -6,7 +6,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/model"
 )
 
-// Arm is the part that a user has in the measurement of a campaign's holdout.
+// Arm is the part that a user has in the measurement of a campaign's holdout, or of a marketplace's experiment (Experiment),
+// which changes the auctions of those held out.
 type Arm uint8
 
 // The arms.

@@ -32,7 +32,6 @@ const (
 
 // Bounds of an experiment.
 const (
-	ExperimentNameMax    = 100    // Bytes.
 	ExperimentPercentMax = 50     // As many users are compared.
 	ExperimentReserveMax = 10_000 // Ten times the reserve prices.
 )
