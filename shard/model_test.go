@@ -50,14 +50,15 @@ func TestModelOfHoldouts(t *testing.T) {
 }
 
 // TestModelOfExperiments is TestModel with the events of users of experiments, on the newest level. Together the rounds must
-// have counted some with and some without a charge.
+// have counted some with and some without a charge, and some in two experiments on one day.
 func TestModelOfExperiments(t *testing.T) {
-	charged, free := 0, 0
+	charged, free, replaced := 0, 0, 0
 	for round := range modelRounds / 3 {
 		passed := t.Run(fmt.Sprint("round=", round), func(t *testing.T) {
 			testModel(t, true, func(g *shardtest.Generator) shardtest.Step {
 				withCharge, without := g.Model.ParticipantDays()
-				charged, free = charged+withCharge, free+without
+				charged, free, replaced = charged+withCharge, free+without, replaced+g.Model.Replaced
+				g.Model.Replaced = 0
 				return g.ExperimentStep()
 			})
 		})
@@ -65,8 +66,8 @@ func TestModelOfExperiments(t *testing.T) {
 			return
 		}
 	}
-	if charged == 0 || free == 0 {
-		t.Errorf("no users of experiments were compared: %d with and %d without a charge", charged, free)
+	if charged == 0 || free == 0 || replaced == 0 {
+		t.Errorf("users of experiments that were compared: %d with and %d without a charge, and %d of two on one day", charged, free, replaced)
 	}
 }
 

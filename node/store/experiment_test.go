@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -121,20 +122,17 @@ func TestNextExperimentBeginsAnew(t *testing.T) {
 	if x := w.report(); x.Arms != ([market.Arms]store.ExperimentArm{}) {
 		t.Errorf("the next experiment begins with %+v", x.Arms)
 	}
-	moved := 0
-	for _, user := range before[market.HeldOut] {
-		for _, now := range w.users[market.HeldOut] {
-			if user == now {
-				moved++
-			}
+	both := 0
+	for _, user := range w.users[market.HeldOut] {
+		w.touches(user, event.Click, 0)
+		if slices.Contains(before[market.HeldOut], user) {
+			both++
 		}
 	}
-	if moved == len(before[market.HeldOut]) {
-		t.Error("the next experiment treats the same users")
+	if both == 0 || both == len(before[market.HeldOut]) {
+		t.Fatalf("the next experiment treats %d of the %d users of the last one, want some of them", both, len(before[market.HeldOut]))
 	}
-	user := w.users[market.HeldOut][0]
-	w.touches(user, event.Click, 1)
-	if x := w.report(); x.Arms[market.HeldOut].Clicks.Total != 1 {
-		t.Errorf("after a click the arm has %+v", x.Arms[market.HeldOut].Clicks)
+	if x := w.report(); x.Arms[market.HeldOut].Clicks.Total != float64(len(w.users[market.HeldOut])) {
+		t.Errorf("after a click of each of %d users the arm has %+v", len(w.users[market.HeldOut]), x.Arms[market.HeldOut].Clicks)
 	}
 }

@@ -46,6 +46,8 @@ type Model struct {
 	EnrolmentsMax int
 	// ParticipantsMax is how many participants of a day are kept.
 	ParticipantsMax int
+	// Replaced counts the participants of an experiment that were replaced by those of the next one, on the same day.
+	Replaced int
 	// LinksMax is how many links from a user, and to a user, of a day are kept.
 	LinksMax  int
 	Purchases map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.

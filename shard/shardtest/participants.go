@@ -44,7 +44,11 @@ func (m *Model) participate(marketplace uint16, user uint64, at int64, kind even
 		return
 	}
 	maps.DeleteFunc(m.participants, func(p participant, _ shard.Participant) bool {
-		return p.market == marketplace && p.user == user && p.day == key.day && p.start != key.start
+		replaced := p.market == marketplace && p.user == user && p.day == key.day && p.start != key.start
+		if replaced {
+			m.Replaced++
+		}
+		return replaced
 	})
 	p := m.participants[key]
 	p.User = user
@@ -92,8 +96,12 @@ func (m *Model) compareParticipants(b shard.Queries, fail func(string, ...any)) 
 // ExperimentStep returns the next command of those about experiments.
 func (g *Generator) ExperimentStep() Step {
 	g.tick()
-	kinds := []func() Step{
-		g.events, g.events, g.events, g.events, g.events, g.create, g.adjust, g.advance, g.marketplace, g.credits, g.forgetUser,
+	if len(g.Model.Campaigns) == 0 { // Without campaigns no event is counted.
+		return g.attempt(g.create())
+	}
+	kinds := []func() Step{ // Small numbers are chosen more often.
+		g.events, g.events, g.nextExperiment, g.events, g.events, g.events, g.create, g.adjust, g.advance, g.marketplace, g.credits,
+		g.forgetUser,
 	}
 	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
@@ -108,6 +116,17 @@ func (m *Model) ParticipantDays() (charged, free int) {
 		}
 	}
 	return charged, free
+}
+
+// nextExperiment ends the experiment of a marketplace and begins another one, in which every user takes part.
+func (g *Generator) nextExperiment() Step {
+	now := g.Model.Marketplaces[g.market()]
+	if now == nil || g.Model.Level < command.LevelExperiments {
+		return g.marketplace()
+	}
+	next := *now
+	next.Experiment = model.Experiment{Name: "e", Percent: 50, StartMillis: (now.Experiment.StartMillis + 1) % experiments}
+	return Step{Name: "next experiment", Command: command.AppendPutMarketplace(nil, g.now, &next), Result: g.Model.Marketplace(next)}
 }
 
 // experiments is the number of experiments of a generator. They begin in the first milliseconds of 1970, so that all events
