@@ -14,6 +14,7 @@ func (m *Machine) advance(a *command.Advance) command.Result {
 	}
 	m.purge()
 	m.purgeTouches()
+	m.purgeEvents()
 	m.advanceTurn(turnsOfTick)
 	return command.Result{}
 }

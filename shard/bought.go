@@ -45,7 +45,7 @@ func (m *Machine) rememberBought(marketplace uint16, r *command.EventRecord) {
 	if len(value) > boughtBytesMax {
 		return
 	}
-	m.putOfDay(dayID{tableBought, day}, key, value)
+	m.putOfDay(dayIn(tableBought, day), key, value)
 	m.markAction(marketplace, r.UserHash, event.Purchase)
 }
 
@@ -114,7 +114,7 @@ func (b Queries) UsersOn(marketplace uint16, day uint32, after uint64, limit int
 
 func (l *loader) loadBought(key, value []byte) error {
 	day := binary.BigEndian.Uint32(key[1:])
-	if l.m.days.all[dayID{tableBought, day}] == nil {
+	if l.m.days.all[dayIn(tableBought, day)] == nil {
 		return errors.New("purchases of a user without day")
 	}
 	_, err := readBought(day, value)
@@ -124,7 +124,7 @@ func (l *loader) loadBought(key, value []byte) error {
 // purgeBought deletes purchases of users of a marketplace and day that are stored for dynamic segments, at most limit
 // records. It returns how many there were, or limit+1 when there are more.
 func (m *Machine) purgeBought(marketplace uint16, day uint32, limit int) int {
-	id := dayID{tableBought, day}
+	id := dayIn(tableBought, day)
 	if m.days.all[id] == nil {
 		return 0
 	}

@@ -25,7 +25,7 @@ func (m *Machine) keepBuyer(p *command.Purchase, o *command.OpenCredit, d *comma
 			p.Items[i].VendorID = o.Items[i].VendorID
 		}
 	}
-	m.putOfDay(dayID{tableBuyer, day}, keyBuyer(nil, day, p.Marketplace, o.UserHash, &d.Purchase.Key), []byte{})
+	m.putOfDay(dayIn(tableBuyer, day), keyBuyer(nil, day, p.Marketplace, o.UserHash, &d.Purchase.Key), []byte{})
 }
 
 // forgetBuyers erases a user from the purchases that were credited.
@@ -41,7 +41,7 @@ func (m *Machine) forgetBuyers(marketplace uint16, user uint64) {
 // purgeBuyers erases the buyers of the purchases of a marketplace and day, at most limit. It returns how many there were, or
 // limit+1 when there are more.
 func (m *Machine) purgeBuyers(marketplace uint16, day uint32, limit int) int {
-	id := dayID{tableBuyer, day}
+	id := dayIn(tableBuyer, day)
 	if m.days.all[id] == nil {
 		return 0
 	}
@@ -118,7 +118,7 @@ func keyBuyer(dst []byte, day uint32, marketplace uint16, user uint64, purchase 
 const buyerKeyLen = 1 + 4 + 2 + 8 + 16
 
 func (l *loader) loadBuyer(key []byte) error {
-	if l.m.days.all[dayID{tableBuyer, binary.BigEndian.Uint32(key[1:])}] == nil {
+	if l.m.days.all[dayIn(tableBuyer, binary.BigEndian.Uint32(key[1:]))] == nil {
 		return errors.New("buyer without day")
 	}
 	return nil

@@ -108,7 +108,7 @@ func (m *Machine) applyCredits(x *command.ApplyCredits) command.Result {
 		}
 		value := appendCredit(&stored)
 		m.putOver(key, value, 0)
-		m.addToDay(dayID{tableCredit, dayOf(c.Purchase.OpenedMillis)}, m.hashOf(key, value))
+		m.addToDay(dayIn(tableCredit, dayOf(c.Purchase.OpenedMillis)), m.hashOf(key, value))
 		m.countCredit(to, c, charged)
 		if charged.Charged > 0 {
 			m.countParticipant(to.Marketplace, c.UserHash, c.Purchase.OpenedMillis, Participant{Spent: charged.Charged})
@@ -291,7 +291,7 @@ func (l *loader) loadOpenCredit(value []byte) error {
 }
 
 func (l *loader) loadCredit(key, value []byte) error {
-	if l.m.days.all[dayID{tableCredit, binary.BigEndian.Uint32(key)}] == nil {
+	if l.m.days.all[dayIn(tableCredit, binary.BigEndian.Uint32(key))] == nil {
 		return errors.New("credit without day")
 	}
 	_, err := readCredit(value)

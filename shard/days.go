@@ -9,9 +9,13 @@ import (
 
 // dayID names the records of a UTC day in a table whose keys begin with the day.
 type dayID struct {
-	table byte
-	day   uint32 // Unix time / 86,400.
+	table       byte
+	day         uint32 // Unix time / 86,400.
+	marketplace uint16 // In a table whose days are dropped by marketplace; else 0.
 }
+
+// dayIn names the records of a day in a table whose days are dropped for all marketplaces at once.
+func dayIn(table byte, day uint32) dayID { return dayID{table: table, day: day} }
 
 // days are the days whose records are stored. A day is dropped as a whole: the xor of the hashes of its records is
 // stored, so that none of them has to be read.
@@ -113,14 +117,18 @@ func (m *Machine) flushDays() {
 	m.days.dirty = m.days.dirty[:0]
 }
 
-// purgeDays drops the days that are not kept any more. INVARIANT: no later command adds or needs a record of such a day,
-// because the same comparison with the state clock refuses it. So the time of the deletion does not affect any result.
+// compareDays orders days by table, day and marketplace.
+func compareDays(a, b dayID) int {
+	return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.day, b.day), cmp.Compare(a.marketplace, b.marketplace))
+}
+
+// purgeDays drops the days that are not kept any more, but for those of one marketplace (purgeEvents). INVARIANT: no later
+// command adds or needs a record of such a day, because the same comparison with the state clock refuses it. So the time of
+// the deletion does not affect any result.
 func (m *Machine) purgeDays() {
-	ids := slices.SortedFunc(maps.Keys(m.days.all), func(a, b dayID) int {
-		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.day, b.day))
-	})
+	ids := slices.SortedFunc(maps.Keys(m.days.all), compareDays)
 	for _, id := range ids {
-		if id.day < m.firstDay(keptOf(id.table)) {
+		if id.marketplace == 0 && id.day < m.firstDay(keptOf(id.table)) {
 			m.dropDay(m.days.all[id])
 		}
 	}
@@ -130,7 +138,7 @@ func (m *Machine) purgeDays() {
 func (m *Machine) dropDay(d *dayRecords) {
 	m.digest ^= d.xor ^ d.hash
 	m.written = true
-	from := appendU32([]byte{d.id.table}, d.id.day)
+	from := appendDayID(nil, d.id)
 	m.b.DeleteRange(from, prefixEnd(from))
 	m.b.Delete(keyDay(nil, d.id))
 	d.dropped = true // The dirty list may still contain it.
@@ -143,7 +151,7 @@ func (b Queries) daysWith(table byte, from, to uint32) (all []uint32) {
 	if from > to {
 		return nil
 	}
-	b.R.Scan(keyDay(nil, dayID{table, from}), prefixEnd(keyDay(nil, dayID{table, to})), func(key, _ []byte) bool {
+	b.R.Scan(keyDay(nil, dayIn(table, from)), prefixEnd(keyDay(nil, dayIn(table, to))), func(key, _ []byte) bool {
 		all = append(all, binary.BigEndian.Uint32(key[dayAt:]))
 		return true
 	})
@@ -154,7 +162,15 @@ func (b Queries) daysWith(table byte, from, to uint32) (all []uint32) {
 const dayAt = 2
 
 func (l *loader) loadDay(key []byte, hash uint64) error {
-	d := &dayRecords{id: dayID{key[0], binary.BigEndian.Uint32(key[1:])}, hash: hash, count: l.decoder.U64(), xor: l.decoder.U64()}
-	l.m.days.all[d.id] = d
+	id := dayID{table: key[0]}
+	switch {
+	case len(key) == 5 && id.table != tableEvent:
+		id.day = binary.BigEndian.Uint32(key[1:])
+	case len(key) == 7 && id.table == tableEvent:
+		id.day, id.marketplace = binary.BigEndian.Uint32(key[1:]), binary.BigEndian.Uint16(key[5:])
+	default:
+		return errKey
+	}
+	l.m.days.all[id] = &dayRecords{id: id, hash: hash, count: l.decoder.U64(), xor: l.decoder.U64()}
 	return l.decoder.Err()
 }

@@ -37,7 +37,7 @@ func (m *Machine) enrol(x *command.Enrolment) {
 	if c.HoldoutPercent != x.Percent || !m.mayEnrol(c.Marketplace, day) {
 		return
 	}
-	id, key := dayID{tableEnrolment, day}, keyEnrolment(nil, day, c.Marketplace, x.User, x.Campaign)
+	id, key := dayIn(tableEnrolment, day), keyEnrolment(nil, day, c.Marketplace, x.User, x.Campaign)
 	old, found := m.get(key)
 	if found && old[0] == x.Percent {
 		return
@@ -65,7 +65,7 @@ func (m *Machine) forgetEnrolments(marketplace uint16, user uint64) {
 // purgeEnrolments deletes the enrolments of a marketplace and day, at most limit. It returns how many there were, or limit+1
 // when there are more.
 func (m *Machine) purgeEnrolments(marketplace uint16, day uint32, limit int) int {
-	id := dayID{tableEnrolment, day}
+	id := dayIn(tableEnrolment, day)
 	if m.days.all[id] == nil {
 		return 0
 	}
@@ -102,7 +102,7 @@ func (b Queries) Enrolments(campaign ids.UUID, day uint32, fn func(*Enrolled) bo
 		e.Arm = holdout.Arm(e.User)
 		return fn(&e)
 	})
-	stored, found := b.R.Get(keyDay(nil, dayID{tableEnrolment, day}))
+	stored, found := b.R.Get(keyDay(nil, dayIn(tableEnrolment, day)))
 	return found && binary.LittleEndian.Uint64(stored) >= EnrolmentsMax
 }
 
@@ -138,7 +138,7 @@ func keyEnrolment(dst []byte, day uint32, marketplace uint16, user uint64, campa
 const enrolmentKeyLen = 1 + 4 + 2 + 8 + 4
 
 func (l *loader) loadEnrolment(key, value []byte) error {
-	if l.m.days.all[dayID{tableEnrolment, binary.BigEndian.Uint32(key[1:])}] == nil {
+	if l.m.days.all[dayIn(tableEnrolment, binary.BigEndian.Uint32(key[1:]))] == nil {
 		return errors.New("enrolment without day")
 	}
 	if _, n := binary.Uvarint(value[min(1, len(value)):]); len(value) < 2 || n != len(value)-1 {

@@ -44,8 +44,8 @@ func (m *Machine) itemsFit(e *command.Events) bool {
 	return true
 }
 
-// applyEvent decides whether an event is too old, a duplicate or new, and charges and counts a new one. rules is nil when
-// the marketplace has none.
+// applyEvent decides whether an event is too old, a duplicate or new, and charges, counts and keeps a new one. rules is nil
+// when the marketplace has none.
 func (m *Machine) applyEvent(marketplace uint16, rules *model.ClickRules, r *command.EventRecord) command.EventResult {
 	if r.OccurredMillis < m.state.now-event.CountMillis || r.Bucket < event.CountHorizon(m.state.now) {
 		return command.EventResult{Outcome: command.TooOld}
@@ -57,6 +57,13 @@ func (m *Machine) applyEvent(marketplace uint16, rules *model.ClickRules, r *com
 	if !m.claim(k, &r.Key) {
 		return command.EventResult{Outcome: command.Duplicate}
 	}
+	result := m.applyNew(marketplace, rules, k, r)
+	m.storeEvent(marketplace, r, &result)
+	return result
+}
+
+// applyNew charges and counts an event whose id was claimed in its bucket.
+func (m *Machine) applyNew(marketplace uint16, rules *model.ClickRules, k *bucket, r *command.EventRecord) command.EventResult {
 	c := m.campaignOfToken(marketplace, r)
 	if rules != nil {
 		if why, caught := m.catchClick(rules, c, r); caught {

@@ -28,6 +28,9 @@ func (m *Machine) LimitEnrolments(n int) { m.enrolmentsMax = n }
 // LimitParticipants replaces ParticipantsMax.
 func (m *Machine) LimitParticipants(n int) { m.participantsMax = n }
 
+// LimitEvents replaces EventsMax.
+func (m *Machine) LimitEvents(n int) { m.eventsMax = n }
+
 // LimitLinks replaces LinksMax, so that a few links reach it.
 func (m *Machine) LimitLinks(n int) { m.linksMax = n }
 

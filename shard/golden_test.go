@@ -262,6 +262,11 @@ func newGoldenLog(t *testing.T, level command.Level) (log goldenLog) {
 			add(g.ExperimentStep().Command)
 		}
 	}
+	if level >= command.LevelEvents {
+		for range goldenCommands / 4 {
+			add(g.KeptEventStep().Command)
+		}
+	}
 	if level >= command.LevelClosing {
 		for closings := range uint32(3) {
 			add(command.AppendPutMarketplace(nil, g.Model.Now, &model.Marketplace{Ordinal: 1, Name: "m", CurrencyCode: "USD", Closings: closings}))

@@ -145,7 +145,7 @@ func (m *Machine) putUserClicks(day uint32, marketplace uint16, user uint64, all
 		value = binary.AppendUvarint(value, uint64(all[i].campaign))
 		value = binary.AppendUvarint(value, uint64(all[i].bid))
 	}
-	m.putOfDay(dayID{tableUserClicks, day}, keyUserClicks(nil, day, marketplace, user), value)
+	m.putOfDay(dayIn(tableUserClicks, day), keyUserClicks(nil, day, marketplace, user), value)
 }
 
 // forgetUserClicks deletes the clicks of a user.
@@ -164,7 +164,7 @@ func readUserClicks(value []byte) (all []userClick, err error) {
 }
 
 func (l *loader) loadUserClicks(key, value []byte) error {
-	if l.m.days.all[dayID{tableUserClicks, binary.BigEndian.Uint32(key[1:])}] == nil {
+	if l.m.days.all[dayIn(tableUserClicks, binary.BigEndian.Uint32(key[1:]))] == nil {
 		return errors.New("clicks of a user without day")
 	}
 	if all, err := readUserClicks(value); err != nil || len(all) == 0 || len(all) > userClicksMax {

@@ -61,7 +61,7 @@ const (
 	tableClickDelay     = 0x29 // marketplace u16 -> learn.Delay.
 	tableTraffic        = 0x2a // marketplace u16 -> Traffic; in the meta group.
 	tableExclusive      = 0x2c // marketplace u16, format u8, product -> bids of exclusive campaigns: campaign u32, bid u32 each.
-	tableDay            = 0x30 // table u8, day u32 -> number of the table's records of the day, xor of their hashes.
+	tableDay            = 0x30 // table u8, day u32, and for tableEvent marketplace u16 -> number of the table's records of the day, xor of their hashes.
 	tableTouch          = 0x31 // day u32, marketplace u16, user u64, kind u8, millisecond of the day u32, bucket u32, key 8 bytes -> Touch.
 	tableOpenCredit     = 0x32 // opened u64, event key -> command.OpenCredit.
 	tableCredit         = 0x33 // day u32, event key, item u16 -> charged, command.Credit.
@@ -84,7 +84,8 @@ const (
 	tableEnrolment      = 0x47 // day u32, marketplace u16, user u64, campaign u32 -> percent u8, millisecond of the day.
 	tablePlaceCell      = 0x48 // campaign id, cell u32, event.Place u8 -> rollup.Counters: those of tableCampaignCell by place.
 	tableParticipant    = 0x49 // day u32, marketplace u16, user u64 -> start of the experiment, impressions, clicks, spent.
-	tableEnd            = 0x4a
+	tableEvent          = 0x4a // day u32, marketplace u16, number u32 -> StoredEvent; an event of a marketplace that keeps them.
+	tableEnd            = 0x4b
 )
 
 // The keys of tableMember go on with
@@ -246,7 +247,16 @@ func keyLine(dst []byte, seq uint64) []byte { return appendU64(append(dst, table
 
 // keyDay names a day of a table whose records are dropped by day.
 func keyDay(dst []byte, id dayID) []byte {
-	return appendU32(append(dst, tableDay, id.table), id.day)
+	return appendDayID(append(dst, tableDay), id)
+}
+
+// appendDayID starts the keys of the records of a day.
+func appendDayID(dst []byte, id dayID) []byte {
+	dst = appendU32(append(dst, id.table), id.day)
+	if id.marketplace != 0 {
+		dst = appendU16(dst, id.marketplace)
+	}
+	return dst
 }
 
 // keyTouches starts the keys of the touches of a user on a day.

@@ -94,7 +94,7 @@ func (m *Machine) putLinks(table byte, day uint32, marketplace uint16, user uint
 	for _, l := range all {
 		value = appendU32(appendU64(value, l.user), l.millis)
 	}
-	m.putOfDay(dayID{table, day}, keyLinks(nil, table, day, marketplace, user), value)
+	m.putOfDay(dayIn(table, day), keyLinks(nil, table, day, marketplace, user), value)
 }
 
 var errLinks = errors.New("malformed links")
@@ -126,7 +126,7 @@ func (b Queries) LinkedTo(marketplace uint16, user uint64, untilMillis int64, fn
 }
 
 func (l *loader) loadLinks(key, value []byte) error {
-	if l.m.days.all[dayID{key[0], binary.BigEndian.Uint32(key[1:])}] == nil {
+	if l.m.days.all[dayIn(key[0], binary.BigEndian.Uint32(key[1:]))] == nil {
 		return errors.New("links without day")
 	}
 	if all, err := readLinks(value); err != nil || len(all) == 0 || len(all) > LinksMax {

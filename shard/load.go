@@ -125,10 +125,10 @@ var keyLens = [tableEnd]int{
 	tableAttempt: 9, tablePace: 5, tablePaced: 1, tableClickDelay: 3, tableTraffic: 3, tableReturned: 5,
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23, tableNotice: 19,
 	tableAuctionCell: 9, tableTally: 3,
-	tableDay: 6, tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
+	tableTouch: touchKeyLen, tableOpenCredit: 25, tableCredit: 23,
 	tablePurchase: 21, tableOpenReturn: 25,
 	tableLink: 15, tableLinkedTo: 15, tableTouchesFrom: 3, tableBought: 15, tableUserClicks: 15, tableBuyer: buyerKeyLen,
-	tableEnrolment: enrolmentKeyLen, tablePlaceCell: 22, tableParticipant: 15,
+	tableEnrolment: enrolmentKeyLen, tablePlaceCell: 22, tableParticipant: 15, tableEvent: eventKeyLen,
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
@@ -283,6 +283,8 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return l.loadEnrolment(key, value)
 	case tableParticipant:
 		return l.loadParticipant(key, value)
+	case tableEvent:
+		return l.loadEvent(key, value)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

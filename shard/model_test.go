@@ -71,6 +71,20 @@ func TestModelOfExperiments(t *testing.T) {
 	}
 }
 
+// TestModelOfEvents is TestModel with events that marketplaces keep, on the newest level. It must have kept some days, reached
+// the limit of one, and dropped some.
+func TestModelOfEvents(t *testing.T) {
+	kept, full, dropped := 0, 0, 0
+	testModel(t, true, func(g *shardtest.Generator) shardtest.Step {
+		days, fullDays, droppedDays := g.Model.KeptEvents()
+		kept, full, dropped = kept+days, full+fullDays, dropped+droppedDays
+		return g.KeptEventStep()
+	})
+	if kept == 0 || full == 0 || dropped == 0 {
+		t.Errorf("%d days of kept events were compared, %d full ones, and %d dropped ones", kept, full, dropped)
+	}
+}
+
 // TestModelOfClickRules is TestModel with clicks and the rules by which they are invalid, on the newest level.
 func TestModelOfClickRules(t *testing.T) {
 	for round := range modelRounds / 3 {
@@ -86,6 +100,7 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
 		g.Model.UnknownMax, g.Model.ClickAdsMax, g.Model.TouchesMax, g.Model.LinksMax = unknownMax, clickAdsMax, touchesMax, linksMax
+		g.Model.EventsMax = eventsMax
 		g.Model.PurchaseAdsMax, g.Model.EnrolmentsMax, g.Model.ParticipantsMax = purchaseAdsMax, enrolmentsMax, participantsMax
 		single := openFew(t, shardtest.NewKV())
 		batched := openFew(t, shardtest.NewKV())
@@ -153,7 +168,10 @@ const enrolmentsMax = 4
 // participantsMax is ParticipantsMax in these tests.
 const participantsMax = 5
 
-// openFew is open with unknownMax, clickAdsMax, purchaseAdsMax, touchesMax, enrolmentsMax, participantsMax and linksMax.
+// eventsMax is EventsMax in these tests.
+const eventsMax = 4
+
+// openFew is open with unknownMax, clickAdsMax, purchaseAdsMax, touchesMax, enrolmentsMax, participantsMax, eventsMax and linksMax.
 func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)
@@ -163,6 +181,7 @@ func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	r.Machine.LimitTouches(touchesMax)
 	r.Machine.LimitEnrolments(enrolmentsMax)
 	r.Machine.LimitParticipants(participantsMax)
+	r.Machine.LimitEvents(eventsMax)
 	r.Machine.LimitLinks(linksMax)
 	return r
 }

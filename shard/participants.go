@@ -55,7 +55,7 @@ func (m *Machine) countParticipant(marketplace uint16, user uint64, millis int64
 	if !m.mayEnrol(marketplace, day) {
 		return
 	}
-	id, key := dayID{tableParticipant, day}, keyParticipant(nil, day, marketplace, user)
+	id, key := dayIn(tableParticipant, day), keyParticipant(nil, day, marketplace, user)
 	old, found := m.get(key)
 	if found {
 		if p, start := must2(readParticipant(old)); start == e.start {
@@ -92,7 +92,7 @@ func (m *Machine) forgetParticipants(marketplace uint16, user uint64) {
 // purgeParticipants deletes the participants of a marketplace and day, at most limit. It returns how many there were, or
 // limit+1 when there are more.
 func (m *Machine) purgeParticipants(marketplace uint16, day uint32, limit int) int {
-	id := dayID{tableParticipant, day}
+	id := dayIn(tableParticipant, day)
 	if m.days.all[id] == nil {
 		return 0
 	}
@@ -116,7 +116,7 @@ func (b Queries) Participants(marketplace uint16, day uint32, startMillis int64,
 		p.User = binary.BigEndian.Uint64(key[7:])
 		return fn(&p)
 	})
-	stored, found := b.R.Get(keyDay(nil, dayID{tableParticipant, day}))
+	stored, found := b.R.Get(keyDay(nil, dayIn(tableParticipant, day)))
 	return found && binary.LittleEndian.Uint64(stored) >= ParticipantsMax
 }
 
@@ -146,7 +146,7 @@ func keyParticipant(dst []byte, day uint32, marketplace uint16, user uint64) []b
 }
 
 func (l *loader) loadParticipant(key, value []byte) error {
-	if l.m.days.all[dayID{tableParticipant, binary.BigEndian.Uint32(key[1:])}] == nil {
+	if l.m.days.all[dayIn(tableParticipant, binary.BigEndian.Uint32(key[1:]))] == nil {
 		return errors.New("participant without day")
 	}
 	_, _, err := readParticipant(value)

@@ -106,7 +106,7 @@ func (b Queries) CreditsOfDay(day uint32, after *StoredCredit, fn func(*StoredCr
 func (b Queries) CreditsFrom(day uint32) (count uint64) {
 	today := dayOf(b.Clock())
 	for day = max(day, today-min(today, CreditDays)); day <= today; day++ {
-		if stored, found := b.R.Get(keyDay(nil, dayID{tableCredit, day})); found {
+		if stored, found := b.R.Get(keyDay(nil, dayIn(tableCredit, day))); found {
 			count += binary.LittleEndian.Uint64(stored) // As flushDays writes it.
 		}
 	}
@@ -124,7 +124,7 @@ type CreditDay struct {
 func (b Queries) CreditDays() (all []CreditDay) {
 	today := dayOf(b.Clock())
 	for day := today - min(today, CreditDays); day <= today; day++ {
-		if stored, found := b.R.Get(keyDay(nil, dayID{tableCredit, day})); found {
+		if stored, found := b.R.Get(keyDay(nil, dayIn(tableCredit, day))); found {
 			all = append(all, CreditDay{day, binary.LittleEndian.Uint64(stored[8:])}) // As flushDays writes it.
 		}
 	}

@@ -77,6 +77,7 @@ func (m *Machine) putMarketplace(x *model.Marketplace) command.Result {
 func (t *tenant) set(x *model.Marketplace) {
 	t.postPaid, t.carriesOver, t.closed = x.PostPaid, x.CarriesOver, x.Closed()
 	t.setTouchDays(x)
+	t.eventDays = uint32(x.EventDays)
 	t.setClickRules(x)
 	t.setExperiment(x)
 }

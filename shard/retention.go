@@ -52,7 +52,7 @@ func (m *Machine) purgeTouches() {
 // days from up to, but without, to. It returns the first of these days that may still have some.
 func (m *Machine) purgedTo(marketplace uint16, from, to uint32) uint32 {
 	for left := m.touchesPurged; from < to; from++ {
-		id := dayID{tableTouch, from}
+		id := dayIn(tableTouch, from)
 		if m.days.all[id] != nil {
 			some := m.touchesUnder(appendU16(appendU32([]byte{tableTouch}, from), marketplace), left+1)
 			m.eraseTouches(id, some[:min(left, len(some))])

@@ -40,7 +40,7 @@ func (m *Machine) rememberPurchase(marketplace uint16, c *campaign, r *command.E
 	day := dayOf(m.state.now)
 	key, value := keyPurchase(nil, day, &r.Key), command.AppendPurchase(nil, &p)
 	m.putOver(key, value, 0) // INVARIANT: an event id is counted once within a day (reportedAtAnotherTime).
-	m.addToDay(dayID{tablePurchase, day}, m.hashOf(key, value))
+	m.addToDay(dayIn(tablePurchase, day), m.hashOf(key, value))
 }
 
 // takeBack applies a return: it takes products out of the counters of their purchase, at most as many as were bought and
@@ -72,7 +72,7 @@ func (m *Machine) takeBack(marketplace uint16, r *command.EventRecord) {
 func (m *Machine) purchaseOf(marketplace uint16, r *command.EventRecord) (p command.Purchase, found bool) {
 	from := max(dayOf(r.OccurredMillis-event.ReturnMillis), m.firstDay(purchaseDaysKept))
 	for day := dayOf(m.state.now); day >= from && day > 0; day-- {
-		if m.days.all[dayID{tablePurchase, day}] == nil {
+		if m.days.all[dayIn(tablePurchase, day)] == nil {
 			continue
 		}
 		stored, found := m.get(keyPurchase(nil, day, &r.ReturnOf))
@@ -137,7 +137,7 @@ func (m *Machine) storePurchase(name *command.PurchaseName, p *command.Purchase)
 	stored, _ := m.get(key)
 	was := m.hashOf(key, stored)
 	m.putOver(key, value, was)
-	m.replaceInDay(dayID{tablePurchase, day}, was, m.hashOf(key, value))
+	m.replaceInDay(dayIn(tablePurchase, day), was, m.hashOf(key, value))
 }
 
 // mayBeCredited reports whether an item of a purchase was credited to a touch, or may still be.
@@ -201,7 +201,7 @@ func (m *Machine) applyReturns(x *command.ApplyReturns) command.Result {
 		s.Returned = back.After
 		value := appendCredit(&s)
 		m.putOver(key, value, was)
-		m.replaceInDay(dayID{tableCredit, dayOf(r.Purchase.OpenedMillis)}, was, m.hashOf(key, value))
+		m.replaceInDay(dayIn(tableCredit, dayOf(r.Purchase.OpenedMillis)), was, m.hashOf(key, value))
 		m.takeBackSale(m.campaigns[s.Campaign-1], &s.Credit, &back)
 	}
 	return command.Result{}
@@ -279,7 +279,7 @@ func readOpenReturn(b []byte) (pieces int64, err error) {
 }
 
 func (l *loader) loadPurchase(key, value []byte) error {
-	if l.m.days.all[dayID{tablePurchase, binary.BigEndian.Uint32(key)}] == nil {
+	if l.m.days.all[dayIn(tablePurchase, binary.BigEndian.Uint32(key))] == nil {
 		return errors.New("purchase without day")
 	}
 	_, err := readPurchase(value)

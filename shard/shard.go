@@ -114,6 +114,7 @@ type Machine struct {
 	enrolmentsMax  int // EnrolmentsMax; tests set a smaller one.
 	// participantsMax is ParticipantsMax; tests set a smaller one.
 	participantsMax int
+	eventsMax       int // EventsMax; tests set a smaller one.
 	linksMax        int // LinksMax; tests set a smaller one.
 	touchesPurged   int // touchesPurged; tests set a smaller one.
 
@@ -160,6 +161,7 @@ type tenant struct {
 	touchDays    uint32            // For how many UTC days, the current one included, touches are kept; 0 before settings are known.
 	touchesFrom  uint32            // The first day that may have touches.
 	clickRules   *model.ClickRules // Nil when the marketplace has none.
+	eventDays    uint32            // For how many UTC days, the current one included, events are kept; 0: not at all.
 	experiment   *experiment       // Nil when the marketplace never had one.
 	watched      uint8             // The kinds of actions that mark their users, one bit for each.
 	periods      command.Periods
@@ -200,7 +202,7 @@ type wallet struct {
 func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{
 		group: group, meta: meta, feed: feed,
-		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, enrolmentsMax: EnrolmentsMax, participantsMax: ParticipantsMax, linksMax: LinksMax,
+		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, enrolmentsMax: EnrolmentsMax, participantsMax: ParticipantsMax, eventsMax: EventsMax, linksMax: LinksMax,
 		touchesPurged: touchesPurged, dynamicUsersMax: dynamicUsersMax, marksMax: UserMarksMax,
 	}
 	m.reset()

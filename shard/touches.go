@@ -59,7 +59,7 @@ func (m *Machine) rememberTouch(c *campaign, r *command.EventRecord) {
 	m.key = appendU64(m.key, binary.BigEndian.Uint64(r.Key[:])^binary.BigEndian.Uint64(r.Key[8:]))
 	m.value = appendTouch(m.value[:0], m.state.now-millis, r)
 	hash := m.add(m.key, m.value)
-	m.addToDay(dayID{tableTouch, of.day}, hash)
+	m.addToDay(dayIn(tableTouch, of.day), hash)
 	m.touchCounts.fresh = append(m.touchCounts.fresh, freshTouch{of, [touchKeyLen]byte(m.key), hash})
 	m.markAction(of.marketplace, of.user, of.kind)
 }
@@ -147,7 +147,7 @@ func (l *loader) loadTouch(key, value []byte) error {
 		return err
 	}
 	day := dayOf(t.OccurredMillis)
-	if l.m.days.all[dayID{tableTouch, day}] == nil {
+	if l.m.days.all[dayIn(tableTouch, day)] == nil {
 		return errors.New("touch without day")
 	}
 	l.m.touchCounts.add(touchesOf{t.UserHash, day, t.Marketplace, t.Kind}, dayOf(l.m.state.now))

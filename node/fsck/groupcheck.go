@@ -42,15 +42,17 @@ const (
 	tableEnrolment    = 0x47
 	tablePlaceCell    = 0x48
 	tableParticipant  = 0x49
-	tableLast         = 0x49
+	tableEvent        = 0x4a
+	tableLast         = 0x4a
 )
 
 // keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.
 var keyBytes = map[byte]int{
 	tableHeader: 1, tableState: 1, tableWallet: 17, tableBudget: 5, tableCampaign: 5, tableCampaignID: 17, tableBid: 9,
 	tableBucket: 6, tableDedup: 22, tableCampaignCell: 25, tableJournal: 9,
-	tableTransfer: 17, tableEntry: 25, tableDay: 6, tableTouch: 32, tableCredit: 23, tablePurchase: 21,
+	tableTransfer: 17, tableEntry: 25, tableTouch: 32, tableCredit: 23, tablePurchase: 21,
 	tableLink: 15, tableLinkedTo: 15, tableBought: 15, tableUserClicks: 15, tableBuyer: 31, tableEnrolment: 19, tablePlaceCell: 22, tableParticipant: 15,
+	tableEvent: 11,
 }
 
 // groupCheck compares the stored values of a group with what follows from its journal. One pass over the records fills
@@ -131,10 +133,12 @@ type bucket struct {
 	hour  uint32
 }
 
-// day names the records of a table that are dropped by day: touches, credited items and links of users.
+// day names the records of a table that are dropped by day: touches, credited items and links of users. Events are dropped
+// by marketplace and day; the marketplace is 0 for other tables.
 type day struct {
-	table uint8
-	day   uint32
+	table       uint8
+	day         uint32
+	marketplace uint16
 }
 
 // keys is the count and the hash of a dedup bucket, or of the records of a day, as stored and as found.
@@ -247,10 +251,13 @@ func (b *groupCheck) record(key, value []byte) {
 		b.countKey(rest[0])
 	case tableDay:
 		r := reader{rest: value}
+		if ok = isDay(rest); !ok {
+			break
+		}
 		k := b.day(rest[0], rest[1:])
 		k.stored, k.storedXor = r.u64(), r.u64()
 		ok = r.ended()
-	case tableTouch, tableCredit, tablePurchase, tableLink, tableLinkedTo, tableBought, tableUserClicks, tableBuyer, tableEnrolment, tableParticipant:
+	case tableTouch, tableCredit, tablePurchase, tableLink, tableLinkedTo, tableBought, tableUserClicks, tableBuyer, tableEnrolment, tableParticipant, tableEvent:
 		k := b.day(table, rest)
 		k.found++
 		k.foundXor ^= hash

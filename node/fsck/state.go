@@ -109,9 +109,20 @@ func (b *groupCheck) bucket(key []byte) *keys {
 	return k
 }
 
+// isDay reports whether the rest of a key names a table and a day, and for events a marketplace.
+func isDay(rest []byte) bool {
+	if len(rest) > 0 && rest[0] == tableEvent {
+		return len(rest) == 7
+	}
+	return len(rest) == 5
+}
+
 // day returns the counts of the records of a table whose keys begin with a day.
 func (b *groupCheck) day(table uint8, key []byte) *keys {
-	id := day{table, binary.BigEndian.Uint32(key)}
+	id := day{table: table, day: binary.BigEndian.Uint32(key)}
+	if table == tableEvent {
+		id.marketplace = binary.BigEndian.Uint16(key[4:])
+	}
 	k := b.days[id]
 	if k == nil {
 		k = &keys{}

@@ -30,7 +30,7 @@ func AppendEvents(dst []byte, nowMillis int64, e *Events) []byte {
 	dst, at := begin(dst, OpEvents, nowMillis, len(e.Records))
 	dst = binary.LittleEndian.AppendUint16(dst, e.Marketplace)
 	for i := range e.Records {
-		dst = appendEventRecord(dst, &e.Records[i])
+		dst = AppendEventRecord(dst, &e.Records[i])
 		dst[at+levelAt] = max(dst[at+levelAt], byte(e.Records[i].needs())) // LevelNewest fits a byte.
 	}
 	return seal(dst, at)
@@ -51,7 +51,8 @@ func (r *EventRecord) needs() Level {
 	return LevelFormat1
 }
 
-func appendEventRecord(dst []byte, r *EventRecord) []byte {
+// AppendEventRecord appends a record as AppendEvents does, so that it can be stored by itself.
+func AppendEventRecord(dst []byte, r *EventRecord) []byte {
 	var flags byte
 	if !r.ExternalCampaign.IsZero() {
 		flags |= hasExternal
@@ -159,7 +160,7 @@ func ReadEvents(c *Command, e *Events) error {
 	e.Records = e.Records[:n]
 	needs := LevelFormat1
 	for i := range e.Records {
-		readEventRecord(&d, &e.Records[i])
+		ReadEventRecord(&d, &e.Records[i])
 		needs = max(needs, e.Records[i].needs())
 	}
 	// A command must state the level that its records need, so that it has only one encoding.
@@ -169,7 +170,9 @@ func ReadEvents(c *Command, e *Events) error {
 	return d.Err()
 }
 
-func readEventRecord(d *Decoder, r *EventRecord) {
+// ReadEventRecord reads the record of AppendEventRecord, as d.Err says. It reuses the memory of r.Items. OWNERSHIP: entity, product and
+// item ids alias what d reads.
+func ReadEventRecord(d *Decoder, r *EventRecord) {
 	items := r.Items[:0]
 	flags := d.U8()
 	*r = EventRecord{

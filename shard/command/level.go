@@ -76,8 +76,11 @@ const LevelPlaces Level = 26
 // LevelExperiments lets a marketplace have an experiment, and counts what its users do (model.Experiment).
 const LevelExperiments Level = 27
 
+// LevelEvents lets a marketplace keep the events that are reported, so that they can be exported (model.Marketplace.EventDays).
+const LevelEvents Level = 28
+
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelExperiments
+const LevelNewest = LevelEvents
 
 const _ = uint8(LevelNewest) // The header of a command has one byte for its level.
 

@@ -45,6 +45,8 @@ var marketplaces = newTable("marketplace",
 	optional(17, "closings", u32[uint32](), func(m *marketplace) *uint32 { return &m.Closings }).since(LevelClosing),
 	optional(18, "experiment", value(experiments),
 		func(m *marketplace) *model.Experiment { return &m.Experiment }).since(LevelExperiments),
+	optional(19, "event days", number[uint8]("u8 to 30", model.EventDaysMax),
+		func(m *marketplace) *uint8 { return &m.EventDays }).since(LevelEvents),
 )
 
 var experiments = newTable("experiment",

@@ -144,6 +144,7 @@ func randomOf[T any](random *rand.Rand) T {
 	case *PutMarketplace:
 		x.Marketplace.LearnedQualityMilli %= learn.ExponentOne + 1
 		x.Marketplace.Attribution %= model.Attribution(model.Attributions)
+		x.Marketplace.EventDays %= model.EventDaysMax + 1
 		e := &x.Marketplace.Experiment
 		e.Percent, e.Treatment = e.Percent%(model.ExperimentPercentMax+1), e.Treatment%model.Treatment(model.Treatments)
 		e.ValueMilli %= model.ExperimentReserveMax + 1
@@ -202,7 +203,7 @@ func randomOf[T any](random *rand.Rand) T {
 	case *Bootstrap:
 		validRecords(x.Keys)
 		x.Marketplace.LearnedQualityMilli, x.Marketplace.TrafficDates, x.Marketplace.Attribution = 0, nil, 0
-		x.Marketplace.Experiment = model.Experiment{}
+		x.Marketplace.Experiment, x.Marketplace.EventDays = model.Experiment{}, 0
 	}
 	return v
 }

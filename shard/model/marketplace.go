@@ -28,6 +28,7 @@ type Marketplace struct {
 	LearnedQualityMilli uint16
 	TrafficDates        []TrafficDate // At most TrafficDatesMax, by day, each day once.
 	TouchDays           uint8         // For how many UTC days, the current one included, touches are kept; 0 is the default, 90.
+	EventDays           uint8         // For how many UTC days, the current one included, reported events are kept; 0: not at all. At most EventDaysMax.
 	Attribution         Attribution   // Decides the credits of purchases from the moment it is set.
 	ClickRules          ClickRules    // By which clicks are invalid; zero: by none.
 	Experiment          Experiment    // Runs, or ran last.
@@ -35,6 +36,9 @@ type Marketplace struct {
 	CreatedMillis       int64
 	UpdatedMillis       int64
 }
+
+// EventDaysMax is the largest Marketplace.EventDays.
+const EventDaysMax = 30
 
 // Closed reports whether the marketplace changes no more in this cluster, because it is being moved to another cell or has been.
 func (m *Marketplace) Closed() bool { return m.Closings%2 == 1 }

@@ -40,6 +40,7 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareLinks(b, fail)
 	m.compareEnrolments(b, fail)
 	m.compareParticipants(b, fail)
+	m.compareEvents(b, fail)
 	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}

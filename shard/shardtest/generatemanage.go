@@ -231,12 +231,14 @@ func (g *Generator) marketplace() Step {
 	}
 	x.ClickRules = g.clickRules()
 	x.Experiment = g.experiment()
+	x.EventDays = g.eventDays()
 	if g.Model.Level >= command.LevelVersions && g.choose(2, "settings were read") == 0 {
 		seen := model.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.choose(3, "were post") == 0}
 		seen.CarriesOver = g.Model.Level >= command.LevelPacing && g.choose(3, "carried over") > 0
 		if now := g.Model.Marketplaces[x.Ordinal]; now != nil {
 			// The other settings differ often enough for conflicts.
 			seen.Attribution, seen.TouchDays, seen.ClickRules, seen.Experiment = now.Attribution, now.TouchDays, now.ClickRules, now.Experiment
+			seen.EventDays = now.EventDays
 		}
 		return Step{
 			Name:    "replace marketplace",

@@ -48,6 +48,8 @@ type Model struct {
 	ParticipantsMax int
 	// Replaced counts the participants of an experiment that were replaced by those of the next one, on the same day.
 	Replaced int
+	// EventsMax is how many events of a marketplace and day are kept.
+	EventsMax int
 	// LinksMax is how many links from a user, and to a user, of a day are kept.
 	LinksMax  int
 	Purchases map[command.PurchaseName]*command.OpenCredit // Those that are to be credited.
@@ -72,12 +74,15 @@ type Model struct {
 	touchesFrom  map[uint16]int64
 	enrolled     map[enrolled]command.Enrolment
 	participants map[participant]shard.Participant
-	links        []linked // In the order in which they were made.
-	validClicks  []validClick
-	seen         map[seenKey]bool
-	reports      []report
-	adjusts      map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
-	bids         uint32
+	keptEvents   map[eventDay][]shard.StoredEvent
+	// droppedEvents is how many days of events were dropped.
+	droppedEvents int
+	links         []linked // In the order in which they were made.
+	validClicks   []validClick
+	seen          map[seenKey]bool
+	reports       []report
+	adjusts       map[ids.UUID]*big.Int // Balances by request; no test makes more requests than are kept at least.
+	bids          uint32
 
 	countedWithoutPlaces bool // Something was counted below command.LevelPlaces.
 }
@@ -174,7 +179,7 @@ func NewModel() *Model {
 		counted: make(map[uint16]counted),
 		seen:    make(map[seenKey]bool), adjusts: make(map[ids.UUID]*big.Int),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool), touchesFrom: make(map[uint16]int64),
-		TouchesMax: shard.TouchesMax, EnrolmentsMax: shard.EnrolmentsMax, enrolled: make(map[enrolled]command.Enrolment), ParticipantsMax: shard.ParticipantsMax, participants: make(map[participant]shard.Participant), Purchases: make(map[command.PurchaseName]*command.OpenCredit),
+		TouchesMax: shard.TouchesMax, EnrolmentsMax: shard.EnrolmentsMax, enrolled: make(map[enrolled]command.Enrolment), ParticipantsMax: shard.ParticipantsMax, participants: make(map[participant]shard.Participant), EventsMax: shard.EventsMax, keptEvents: make(map[eventDay][]shard.StoredEvent), Purchases: make(map[command.PurchaseName]*command.OpenCredit),
 		Returns: make(map[command.PurchaseName]int64), Reversals: make(map[ids.UUID]Reversed),
 		ClickAdsMax: shard.ClickAdsMax, Clicks: make(map[market.ClickCell]Clicks), Delays: make(map[uint16]Delay),
 		PurchaseAdsMax: shard.PurchaseAdsMax, Bought: make(map[market.PurchaseCell]Bought),
@@ -204,6 +209,13 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	}
 	m.seen[id] = true
 	m.reports = append(m.reports, report{r.Key, r.Bucket, m.Now / hourMillis, m.Level})
+	result := m.newEvent(marketplace, r)
+	m.keepEvent(marketplace, r, result)
+	return result
+}
+
+// newEvent counts an event whose id was never seen.
+func (m *Model) newEvent(marketplace uint16, r command.EventRecord) command.EventResult {
 	if r.ReturnOf != [16]byte{} {
 		m.takeBack(marketplace, &r)
 		return command.EventResult{Outcome: command.Counted}
@@ -347,6 +359,7 @@ func (m *Model) postPaid(marketplace uint16) bool {
 func (m *Model) Advance(a *command.Advance) {
 	m.advanceTurn(modelTick)
 	m.purgeTouches()
+	m.purgeEvents()
 	for _, p := range a.Periods {
 		old := m.Periods[p.Marketplace]
 		now := command.Periods{
