@@ -68,7 +68,7 @@ type commands struct {
 	Top      topCommand      `cmd:"" help:"Show live what nodes do: auctions, events and money a second, and the raft groups."`
 	Profile  profileCommand  `cmd:"" help:"Write a profile of a running node, for go tool pprof or go tool trace."`
 	Import   importCommand   `cmd:"" help:"Import products, vendors or campaigns from a CSV or NDJSON file."`
-	Export   exportCommand   `cmd:"" help:"Write the journal, conversions or report counters of a time to a file."`
+	Export   exportCommand   `cmd:"" help:"Write the journal, conversions, report counters or events of a time to a file."`
 	Explain  explainCommand  `cmd:"" help:"Explain the result of auctions: every bid, and why it won or lost."`
 	Record   recordCommand   `cmd:"" help:"Export the auctions that a running node recorded."`
 	Simulate simulateCommand `cmd:"" help:"Simulate days of a marketplace and compare ways to spend budgets."`

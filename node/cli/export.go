@@ -13,7 +13,7 @@ import (
 
 // exportCommand writes a dataset to a file.
 type exportCommand struct {
-	Dataset     string `arg:"" enum:"journal,conversions,rollups" help:"What is written: journal (charges and what else moved money), conversions (items of purchases that were credited to ads) or rollups (the counters of the reports)."`
+	Dataset     string `arg:"" enum:"journal,conversions,rollups,events" help:"What is written: journal (charges and what else moved money), conversions (items of purchases that were credited to ads), rollups (the counters of the reports) or events (each event as it was reported, of marketplaces that keep them)."`
 	From        string `required:"" help:"Begin: a day, or a time with its zone; days are UTC." placeholder:"TIME"`
 	To          string `required:"" help:"End: a time that is not included any more, or the last day." placeholder:"TIME"`
 	Format      string `enum:"ndjson,parquet" default:"ndjson" help:"How rows are written: ndjson or parquet." placeholder:"FORMAT"`
@@ -25,9 +25,10 @@ type exportCommand struct {
 
 // Help describes what is exported.
 func (exportCommand) Help() string {
-	return `A line of the journal is dated by its commit, a credited item by the commit of its purchase, and a counter by the local hour
-in which it happened. Credited items are kept for 90 days, everything else for ever. node/export/SCHEMA.md describes the
-columns. For an export of every hour see --export-driver of gavel serve.
+	return `A line of the journal and an event are dated by their commit, a credited item by the commit of its purchase, and a counter by
+the local hour in which it happened. Credited items are kept for 90 days, events for the eventRetentionDays of the
+marketplace's settings (not at all by default), everything else for ever. node/export/SCHEMA.md describes the columns. For
+an export of every hour see --export-driver of gavel serve.
 
 ` + localHelp + `
 

@@ -195,10 +195,10 @@ type Blob struct {
 	Insecure  bool   `help:"S3: plain HTTP, for a service on the same machine."`
 }
 
-// Export says where the journal, conversions and report counters are written for other systems, hour by hour. Every node writes what the
+// Export says where the journal, conversions, report counters and events are written for other systems, hour by hour. Every node writes what the
 // groups say that it leads, so the settings must be the same on all nodes of a cluster, and they must write to the same place.
 type Export struct {
-	Driver string `help:"Where the journal, conversions and report counters of each hour are written for other systems: off, local (a directory) or s3 (a bucket; service and keys are those of blob). The same on all nodes." placeholder:"DRIVER" oneof:"off,local,s3"`
+	Driver string `help:"Where the journal, conversions, report counters and kept events of each hour are written for other systems: off, local (a directory) or s3 (a bucket; service and keys are those of blob). The same on all nodes." placeholder:"DRIVER" oneof:"off,local,s3"`
 	Dir    string `help:"Local: the directory; several nodes must mount the same one." placeholder:"DIR"`
 	Bucket string `help:"S3: the bucket; empty: blob.bucket." placeholder:"NAME"`
 	Prefix string `help:"S3: prefix of the name of every object." placeholder:"TEXT"`

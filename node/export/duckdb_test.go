@@ -22,12 +22,14 @@ type sumsOf struct {
 	Charged     []sumRow
 	Wallets     []sumRow
 	Conversions []sumRow
+	Events      []sumRow
+	Items       []sumRow
 }
 
 type sumRow struct{ ID, Impressions, Clicks, Spent, Sales, Balance string }
 
-// TestDuckDBReadsTheReports: DuckDB reads the files of a day, Parquet and NDJSON, and finds the money of the reports, the journal and the
-// wallets, to the micro.
+// TestDuckDBReadsTheReports: DuckDB reads the files of a day, Parquet and NDJSON, and finds the money of the reports, the journal, the
+// events and the wallets, to the micro.
 func TestDuckDBReadsTheReports(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(duckDB, "node_modules")); err != nil {
 		t.Skip("DuckDB is not there; npm install --no-package-lock --prefix node/export/testdata/duckdb installs it")
@@ -85,6 +87,7 @@ func (w *shop) compareSums(format string, sums *sumsOf) {
 		return all
 	}
 	campaigns, charged, wallets, conversions := byID(sums.Campaigns), byID(sums.Charged), byID(sums.Wallets), byID(sums.Conversions)
+	events, items := byID(sums.Events), byID(sums.Items)
 	for _, c := range w.campaigns {
 		id := c.ID.String()
 		sum, err := w.tenant.CampaignReport(w.t.Context(), c.ID, store.Dates{From: "2026-01-01", To: "2026-12-31"})
@@ -97,6 +100,10 @@ func (w *shop) compareSums(format string, sums *sumsOf) {
 		}
 		if campaigns[id] != want || charged[id].Spent != spent || conversions[id].Sales != sales {
 			w.t.Errorf("%s: DuckDB finds %+v, %+v and %+v; the report is %+v", format, campaigns[id], charged[id], conversions[id], want)
+		}
+		want.Sales = ""
+		if events[id] != want || items[c.VendorID].Sales != sales {
+			w.t.Errorf("%s: DuckDB finds the events %+v with items for %+v; the report is %+v and %s", format, events[id], items[c.VendorID], want, sales)
 		}
 		own, err := w.tenant.Wallets(w.t.Context(), c.VendorID)
 		if err != nil || wallets[own[0].ID.String()].Balance != strconv.FormatInt(int64(own[0].Balance), 10) {

@@ -1,6 +1,6 @@
 // Package export writes what the raft groups of a node have recorded to files for other systems: the journal of charges and
-// wallets, the items of purchases that were credited to ads, and the counters of the reports. DESIGN.md says what is promised,
-// SCHEMA.md has the columns.
+// wallets, the items of purchases that were credited to ads, the counters of the reports, and events as they were reported.
+// DESIGN.md says what is promised, SCHEMA.md has the columns.
 //
 // The leader of a group exports its UTC hours one after the other. For each marketplace it writes the files of the hour, then a
 // manifest that names them, and at last the cursor of the group. All of them are in the target, so another node goes on

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,7 @@ func (w *shop) compare(all *exported) {
 		f.Pieces, f.Sales = f.Pieces+r.Quantity-r.Returned, f.Sales+r.Amount-r.ReturnedAmount
 		credited[r.CampaignID] = f
 	}
+	w.compareEvents(all)
 	if want := w.movements(); want != len(lines) {
 		w.t.Errorf("%d lines were exported, the journals have %d", len(lines), want)
 	}
@@ -90,6 +92,44 @@ func (w *shop) compare(all *exported) {
 			w.t.Errorf("%s: the lines of the wallet sum to %d, its balance is %d (%v)", c.VendorID, wallets[own[0].ID.String()], own[0].Balance, err)
 		}
 	}
+}
+
+// compareEvents checks that every event was exported once, and has the charge that the journal has under its reference.
+func (w *shop) compareEvents(all *exported) {
+	w.t.Helper()
+	lines := map[string]int64{}
+	for _, r := range all.journal {
+		if strings.HasSuffix(r.Kind, "_charge") {
+			lines[r.Reference] = r.Amount
+		}
+	}
+	charges := 0
+	seen := map[string]bool{}
+	for _, r := range all.events {
+		if seen[r.EventID] {
+			w.t.Errorf("event %s was exported twice", r.EventID)
+		}
+		seen[r.EventID] = true
+		if r.Outcome == "charged" || r.Outcome == "clipped" || r.Outcome == "nothing_left" {
+			if amount, found := lines[r.Reference]; !found || amount != r.Charged || r.CampaignID == "" || r.VendorID == "" || r.BidID == "" {
+				w.t.Errorf("the journal has %d (%t) for the event %+v", amount, found, r)
+			}
+			charges++
+		}
+	}
+	if len(seen) != int(w.events) || charges != len(lines)-w.purchaseCharges(all) {
+		w.t.Errorf("%d events of %d were exported, with %d charges of %d", len(seen), w.events, charges, len(lines))
+	}
+}
+
+// purchaseCharges counts the lines that charge purchases, which are charged when they are credited.
+func (w *shop) purchaseCharges(all *exported) (n int) {
+	for _, r := range all.journal {
+		if r.Kind == "purchase_charge" {
+			n++
+		}
+	}
+	return n
 }
 
 // movements counts the lines of all journals that move money, or decide not to.
@@ -128,7 +168,7 @@ func TestExportsAreTheReports(t *testing.T) {
 			t.Errorf("%s: a marketplace without events has a manifest", path)
 		}
 	}
-	rows := uint64(len(all.journal) + len(all.conversions) + len(all.rollups))
+	rows := uint64(len(all.journal) + len(all.conversions) + len(all.rollups) + len(all.events))
 	if s := e.Stats(); s.Rows != rows || s.Files == 0 || s.Failures != 0 || s.Lag > 2*time.Hour {
 		t.Errorf("the exporter counts %+v", s)
 	}
@@ -287,7 +327,7 @@ func TestChangesMakeRevisions(t *testing.T) {
 			t.Errorf("the manifest has revision %d", m.Revision)
 		}
 		for _, f := range m.Files {
-			if want := map[bool]int{true: 1, false: 2}[f.Dataset == export.Journal]; f.Revision != want {
+			if want := map[bool]int{true: 1, false: 2}[f.Dataset == export.Journal || f.Dataset == export.Events]; f.Revision != want {
 				t.Errorf("%s has revision %d", f.Path, f.Revision)
 			}
 			if before[f.Path] != f.SHA256 {
@@ -296,7 +336,7 @@ func TestChangesMakeRevisions(t *testing.T) {
 		}
 	}
 	// The purchase was counted in another group than the ad, perhaps.
-	if changed[export.Journal] != 0 || changed[export.Conversions] != 2 || changed[export.Rollups] < 2 {
+	if changed[export.Journal] != 0 || changed[export.Events] != 0 || changed[export.Conversions] != 2 || changed[export.Rollups] < 2 {
 		t.Errorf("other files than before, in both formats: %v", changed)
 	}
 }
@@ -312,6 +352,7 @@ func TestWriteIsTheSegments(t *testing.T) {
 	span := shard.Span{From: 0, To: w.Now().AddDate(8_000, 0, 0).UnixMilli()}
 	for d, want := range map[export.Dataset]int{
 		export.Journal: len(all.journal), export.Conversions: len(all.conversions), export.Rollups: len(all.rollups),
+		export.Events: len(all.events),
 	} {
 		for _, f := range []export.Format{export.NDJSON, export.Parquet} {
 			var counter written

@@ -44,7 +44,7 @@ func (e *Exporter) exportMarketplace(
 	}
 	for _, d := range Datasets {
 		files := slices.DeleteFunc(slices.Clone(old.Files), func(f File) bool { return f.Dataset != d })
-		if !found && d == Journal || canChange(d, hour, now) {
+		if !found && d.isFixed() || canChange(d, hour, now) {
 			if files, err = e.exportDataset(ctx, t, g, d, hour, pathOf(id, string(d), hour, g)); err != nil {
 				return false, err
 			}
@@ -82,6 +82,8 @@ func (e *Exporter) exportDataset(ctx context.Context, t store.Tenant, g ids.Grou
 		files, err = writeSegment(ctx, e.Target, path, e.Formats, conversionsOf(ctx, t, g, span))
 	case Rollups:
 		files, err = writeSegment(ctx, e.Target, path, e.Formats, rollupsOf(ctx, t, g, span))
+	case Events:
+		files, err = writeSegment(ctx, e.Target, path, e.Formats, eventsOf(ctx, t, g, span))
 	default:
 		files, err = writeSegment(ctx, e.Target, path, e.Formats, journalOf(ctx, t, g, span))
 	}
@@ -122,6 +124,8 @@ func Write(ctx context.Context, t store.Tenant, groups []ids.Group, d Dataset, s
 		return writeAll(groups, f, w, func(g ids.Group) producer[ConversionRow] { return conversionsOf(ctx, t, g, span) })
 	case Rollups:
 		return writeAll(groups, f, w, func(g ids.Group) producer[RollupRow] { return rollupsOf(ctx, t, g, span) })
+	case Events:
+		return writeAll(groups, f, w, func(g ids.Group) producer[EventRow] { return eventsOf(ctx, t, g, span) })
 	default:
 		return writeAll(groups, f, w, func(g ids.Group) producer[JournalRow] { return journalOf(ctx, t, g, span) })
 	}

@@ -46,7 +46,7 @@ type cursor struct {
 	Next          []time.Time `json:"next"`
 }
 
-// documentMax bounds a manifest or cursor. BOUND: a manifest has at most 6 files of some 500 bytes.
+// documentMax bounds a manifest or cursor. BOUND: a manifest has at most 8 files of some 500 bytes.
 const documentMax = 64 << 10
 
 func cursorPath(g ids.Group) string { return fmt.Sprintf("cursor/group=%d.json", g) }

@@ -25,6 +25,7 @@ type exported struct {
 	journal     []export.JournalRow
 	conversions []export.ConversionRow
 	rollups     []export.RollupRow
+	events      []export.EventRow
 }
 
 // follow reads all files that manifests name, and compares them with what the manifests say of them, and the formats with each other.
@@ -53,6 +54,8 @@ func follow(t *testing.T, m *memory) (all exported) {
 				all.conversions = read(t, m, f, all.conversions, func(r export.ConversionRow) int64 { return r.Charged }, "charged_micros")
 			case export.Rollups:
 				all.rollups = read(t, m, f, all.rollups, func(r export.RollupRow) int64 { return r.Clicks }, "clicks")
+			case export.Events:
+				all.events = read(t, m, f, all.events, func(r export.EventRow) int64 { return r.Charged }, "charged_micros")
 			default:
 				t.Errorf("%s is of no dataset", f.Path)
 			}

@@ -23,14 +23,18 @@ const (
 	Journal     Dataset = "journal"
 	Conversions Dataset = "conversions"
 	Rollups     Dataset = "rollups"
+	Events      Dataset = "events"
 )
 
 // Datasets lists all of them.
-var Datasets = []Dataset{Journal, Conversions, Rollups}
+var Datasets = []Dataset{Journal, Conversions, Rollups, Events}
+
+// isFixed reports whether the rows of an hour never change: those that are dated by their commit.
+func (d Dataset) isFixed() bool { return d == Journal || d == Events }
 
 // row is a row of a dataset. sums adds what the manifest says of all rows.
 type row interface {
-	JournalRow | ConversionRow | RollupRow
+	JournalRow | ConversionRow | RollupRow | EventRow
 	sums(add func(name string, n int64))
 }
 

@@ -20,7 +20,8 @@ func TestSchema(t *testing.T) {
 	if !found {
 		t.Fatal("SCHEMA.md has no tables")
 	}
-	want := head + table[JournalRow](Journal) + "\n" + table[ConversionRow](Conversions) + "\n" + table[RollupRow](Rollups)
+	want := head + table[JournalRow](Journal) + "\n" + table[ConversionRow](Conversions) + "\n" + table[RollupRow](Rollups) + "\n" +
+		table[EventRow](Events) + "\n" + tableOf(reflect.TypeFor[EventItemRow](), "items of events")
 	if f := flag.Lookup("rewrite"); f.Value.String() == "true" { // Package managetest, which other tests import, defines it.
 		if err := os.WriteFile("SCHEMA.md", []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -36,13 +37,16 @@ func TestSchema(t *testing.T) {
 }
 
 // table lists the columns of a row. A column is named the same in both formats.
-func table[R row](d Dataset) string {
+func table[R row](d Dataset) string { return tableOf(reflect.TypeFor[R](), string(d)) }
+
+func tableOf(row reflect.Type, of string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Columns of %s\n", d)
-	for f := range reflect.TypeFor[R]().Fields() {
+	fmt.Fprintf(&b, "## Columns of %s\n", of)
+	for f := range row.Fields() {
 		name, how, _ := strings.Cut(f.Tag.Get("parquet"), ",")
 		kind := map[reflect.Kind]string{
 			reflect.Int32: "integer, 32 bits", reflect.Int64: "integer", reflect.String: "text", reflect.Bool: "true or false",
+			reflect.Slice: "list",
 		}[f.Type.Kind()]
 		if strings.HasPrefix(how, "timestamp") {
 			kind = "time"

@@ -33,6 +33,13 @@ func newShop(t *testing.T) *shop {
 	t.Helper()
 	w := &shop{Environment: managetest.New(t), t: t}
 	w.tenant = w.Store.Tenant(managetest.Main)
+	_, err := w.tenant.ChangeSettings(t.Context(), func(m *model.Marketplace) error {
+		m.EventDays = model.EventDaysMax
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 6 {
 		c := &model.Campaign{
 			VendorID: fmt.Sprint("v", i), Name: "c", Type: "manual", Charge: model.CPC, Active: true, Status: model.Approved, Budget: 40_000,

@@ -168,7 +168,7 @@ var (
 
 // Exports, read from the node at each scrape where they are configured.
 var (
-	exportRows     = definition{"gavel_export_rows_total", "Rows of the journal, conversions and report counters that this node has exported.", nil}
+	exportRows     = definition{"gavel_export_rows_total", "Rows of the journal, conversions, report counters and events that this node has exported.", nil}
 	exportFiles    = definition{"gavel_export_files_total", "Files that this node has exported, without manifests.", nil}
 	exportFailures = definition{"gavel_export_failures_total", "Attempts to export an hour that failed; the hour is exported again in a minute.", nil}
 	exportLag      = definition{"gavel_export_lag_seconds", "Seconds from the begin of the oldest hour that is not exported to the clock of its raft group, of the groups that this node leads; about an hour and three quarters when all is well.", nil}

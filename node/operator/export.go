@@ -14,7 +14,7 @@ import (
 
 // ExportRequest asks for the rows of a dataset from a time on, until another one.
 type ExportRequest struct {
-	Dataset  string // "journal", "conversions" or "rollups".
+	Dataset  string // "journal", "conversions", "rollups" or "events".
 	Format   string // "ndjson" or "parquet".
 	From, To time.Time
 }
@@ -31,14 +31,14 @@ const exportPath = "/operator/v1/export"
 // exportTimeout bounds an export. BOUND: a node reads some million rows a second.
 const exportTimeout = time.Hour
 
-var errExport = errors.New("an export needs a dataset (journal, conversions or rollups), a format (ndjson or parquet), " +
+var errExport = errors.New("an export needs a dataset (journal, conversions, rollups or events), a format (ndjson or parquet), " +
 	"and two times in RFC 3339, from before to")
 
 func exportRequestOf(q url.Values) (ExportRequest, error) {
 	from, noFrom := time.Parse(time.RFC3339, q.Get("from"))
 	to, noTo := time.Parse(time.RFC3339, q.Get("to"))
 	r := ExportRequest{Dataset: q.Get("dataset"), Format: q.Get("format"), From: from, To: to}
-	dataset := r.Dataset == "journal" || r.Dataset == "conversions" || r.Dataset == "rollups"
+	dataset := r.Dataset == "journal" || r.Dataset == "conversions" || r.Dataset == "rollups" || r.Dataset == "events"
 	if !dataset || r.Format != "ndjson" && r.Format != "parquet" || noFrom != nil || noTo != nil || !from.Before(to) || from.Unix() < 0 {
 		return r, errExport
 	}

@@ -59,6 +59,7 @@ type SettingsPatchBody struct {
 	AutoApproveCampaigns *bool                    `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Requests with a management key set the status themselves."`
 	LearnedQuality       *resource.Decimal        `json:"learnedQuality,omitempty" minimum:"0" maximum:"1" doc:"How much learned click rates decide which ads win: an ad's score is multiplied by (its click rate / that of an average ad at the same place) to this power, by a quarter at least and 4 at most. 0: not at all. It needs some thousand clicks to be useful; 0.6 to 1 is advised then. At most three decimals."`
 	TouchRetentionDays   *int64                   `json:"touchRetentionDays,omitempty" minimum:"16" maximum:"90" doc:"For how many UTC days, the current one included, clicks and impressions are kept so that purchases can be credited to them: at least 2 days longer than the longest window of the rules in attribution. What is older is deleted within minutes."`
+	EventRetentionDays   *int64                   `json:"eventRetentionDays,omitempty" minimum:"0" maximum:"30" doc:"For how many UTC days, the current one included, each event is kept as it was reported, so that it can be exported (dataset events); 0, the default: not at all, otherwise at least 2, because an hour is exported up to two hours after it began. The user is never kept with it. An event takes some 120 bytes more on each replica. What is older is deleted within seconds."`
 	Attribution          *string                  `json:"attribution,omitempty" enum:"standard,reference,long-click,amazon" doc:"The rules by which purchases are credited to clicks and impressions, from the next decision on. standard: 7 days for listings, 14 for sponsored brands, 30 for banners, and other products of the vendor (halo). reference: the same days, after clicks only except for banners, listings first, no halo. long-click: 14 days after a click, banners also 1 day after an impression, no halo. amazon: the last click or impression of 14 days, with halo."`
 	TrafficDates         []SettingsTrafficDate    `json:"trafficDates,omitempty" maxItems:"200" doc:"Dates with unusual traffic, by which budgets are spread over the day, week and month. Replaces the list; an empty list removes them."`
 	InvalidTraffic       *SettingsInvalidPatch    `json:"invalidTraffic,omitempty" doc:"Rules by which clicks on ads are invalid, each off at first. An invalid click is answered as recorded and counted by its rule in the reports' invalid; it is not charged, credited with purchases, learned from or counted otherwise. It is never deleted."`
@@ -95,6 +96,7 @@ type Settings struct {
 	AutoApproveCampaigns bool                  `json:"autoApproveCampaigns"`
 	LearnedQuality       resource.Decimal      `json:"learnedQuality" doc:"How much learned click rates decide which ads win, from 0 to 1."`
 	TouchRetentionDays   int                   `json:"touchRetentionDays" doc:"For how many UTC days clicks and impressions are kept; default 90."`
+	EventRetentionDays   int                   `json:"eventRetentionDays" doc:"For how many UTC days each event is kept as it was reported; default 0."`
 	Attribution          string                `json:"attribution" enum:"standard,reference,long-click,amazon" doc:"The rules by which clicks and impressions are credited with purchases."`
 	TrafficDates         []SettingsTrafficDate `json:"trafficDates" doc:"Dates with unusual traffic."`
 	InvalidTraffic       SettingsInvalid       `json:"invalidTraffic" doc:"Rules by which clicks on ads are invalid."`
@@ -184,6 +186,9 @@ func (b *SettingsPatchBody) apply(m *model.Marketplace) error {
 	if err := b.applyTouchDays(m); err != nil {
 		return err
 	}
+	if err := b.applyEventDays(m); err != nil {
+		return err
+	}
 	b.learning().apply(m)
 	if b.InvalidTraffic != nil {
 		b.InvalidTraffic.apply(&m.ClickRules)
@@ -240,7 +245,7 @@ func settingsAnswer(m *model.Marketplace) Settings {
 		ExternalDemand:  SettingsDemand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
 		BudgetCarryover: m.CarriesOver, AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
 		LearnedQuality: decimal(uint32(m.LearnedQualityMilli)), TrafficDates: trafficDatesOf(m),
-		Attribution: attributionNames[m.Attribution], TouchRetentionDays: store.TouchDays(m), InvalidTraffic: invalidTrafficOf(&m.ClickRules), Experiment: experimentOf(m),
+		Attribution: attributionNames[m.Attribution], TouchRetentionDays: store.TouchDays(m), EventRetentionDays: int(m.EventDays), InvalidTraffic: invalidTrafficOf(&m.ClickRules), Experiment: experimentOf(m),
 		CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
 	}
 	if m.PostPaid {

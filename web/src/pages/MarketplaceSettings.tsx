@@ -115,6 +115,15 @@ function Form({ stored }: { stored: Stored }) {
               onChange={(n) => setNext({ ...next, touchRetentionDays: Number(n) })}
             />
             <NumberInput
+              label="Days that events are kept for exports"
+              description="0: not at all; else 2 to 30, without their users"
+              min={0}
+              max={30}
+              allowDecimal={false}
+              value={value("eventRetentionDays")}
+              onChange={(n) => setNext({ ...next, eventRetentionDays: Number(n) })}
+            />
+            <NumberInput
               label="Weight of the learned quality"
               description="0 for none, 1 for all of it"
               min={0}

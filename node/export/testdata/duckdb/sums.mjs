@@ -27,6 +27,13 @@ for (const [format, from] of Object.entries(sources)) {
     conversions: await rows(`
       SELECT campaign_id AS id, sum(amount_micros - returned_amount_micros)::VARCHAR AS sales
       FROM ${from('conversions')} GROUP BY campaign_id ORDER BY campaign_id`),
+    events: await rows(`
+      SELECT campaign_id AS id, count(*) FILTER (kind = 'impressions')::VARCHAR AS impressions,
+        count(*) FILTER (kind = 'clicks')::VARCHAR AS clicks, sum(charged_micros)::VARCHAR AS spent
+      FROM ${from('events')} WHERE campaign_id <> '' GROUP BY campaign_id ORDER BY campaign_id`),
+    items: await rows(`
+      SELECT item.vendor_id AS id, sum(item.quantity * item.unit_price_micros)::VARCHAR AS sales
+      FROM (SELECT unnest(items) AS item FROM ${from('events')} WHERE kind = 'purchases' AND return_of = '') GROUP BY ALL`),
   }
 }
 out.types = await rows(`
