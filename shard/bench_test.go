@@ -30,6 +30,7 @@ type clicks struct {
 	cmd   []byte
 	n     uint64
 	users bool // The clicks name users, each of some twenty, so that they are stored as touches.
+	kept  bool // The marketplace keeps its events.
 }
 
 func newClicks() *clicks {
@@ -81,6 +82,13 @@ func create(marketplace uint16, vendor string, n byte, budget int64) []byte {
 	})
 }
 
+// keepEvents makes the marketplace keep its events.
+func keepEvents() []byte {
+	return command.AppendPutMarketplace(nil, benchNow, &model.Marketplace{
+		Ordinal: 1, Name: "m", CurrencyCode: "USD", EventDays: model.EventDaysMax,
+	})
+}
+
 func BenchmarkApply(b *testing.B) {
 	b.Run("clicks=50", func(b *testing.B) { benchmarkApply(b, newClicks()) })
 	b.Run("clicks=50/users", func(b *testing.B) {
@@ -88,11 +96,19 @@ func BenchmarkApply(b *testing.B) {
 		c.users = true
 		benchmarkApply(b, c)
 	})
+	b.Run("clicks=50/kept", func(b *testing.B) {
+		c := newClicks()
+		c.kept = true
+		benchmarkApply(b, c)
+	})
 }
 
 func benchmarkApply(b *testing.B, c *clicks) {
 	b.Helper()
 	r := fund(b)
+	if c.kept {
+		r.Do(keepEvents())
+	}
 	b.ReportAllocs()
 	var charged int
 	var ready [256][]byte // Built in advance, because stopping the timer for every command takes longer than a command.
