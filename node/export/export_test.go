@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
@@ -369,4 +370,32 @@ type written int
 func (n *written) Write(b []byte) (int, error) {
 	*n += written(len(b))
 	return len(b), nil
+}
+
+// TestManyEventsOfAnHour: events of which an hour has more than are read at once are exported once each, in the order of their commits.
+func TestManyEventsOfAnHour(t *testing.T) {
+	w := newShop(t)
+	const commands, each = 110, 50 // More than store.exportStep.
+	g := w.data()[0]
+	for range commands {
+		e := command.Events{Marketplace: managetest.Main}
+		for range each {
+			e.Records = append(e.Records, w.record(event.Pageview, 0))
+		}
+		w.propose(g, command.AppendEvents(nil, w.Now().UnixMilli(), &e))
+		w.Advance(time.Second)
+	}
+	w.pass(3 * time.Hour)
+	to := newMemory()
+	w.export(w.exporter(to))
+	all := follow(t, to)
+	w.compareEvents(&all)
+	if len(all.events) != commands*each {
+		t.Fatalf("%d events were exported, want %d", len(all.events), commands*each)
+	}
+	for i := range all.events {
+		if r := &all.events[i]; r.Number != int64(i) || i > 0 && r.CommittedAt < all.events[i-1].CommittedAt {
+			t.Fatalf("event %d is %+v", i, *r)
+		}
+	}
 }
