@@ -22,7 +22,7 @@ type EventRow struct {
 	Kind        string         `json:"kind" parquet:"kind,dict" doc:"impressions, clicks, purchases or pageviews."`
 	Outcome     string         `json:"outcome" parquet:"outcome,dict" doc:"What became of it: counted (nothing to charge), charged, clipped (charged in part), nothing_left (budget or wallet was empty), already_charged, too_late (to be charged), unknown_bid, invalid_traffic."`
 	EventID     string         `json:"event_id" parquet:"event_id" doc:"32 hex digits that stand for the event: a keyed hash of the id that the shop gave it. For a purchase it is purchase_id of conversions."`
-	Reference   string         `json:"reference" parquet:"reference" doc:"reference of the line of the journal that charges this interaction with the ad, also when another report of it was charged; empty without an ad."`
+	Reference   string         `json:"reference" parquet:"reference" doc:"reference of the line of the journal that charges this interaction with the ad, if one does, also when another report of it was charged; empty without an ad."`
 	VendorID    string         `json:"vendor_id" parquet:"vendor_id,dict" doc:"Vendor of the campaign; empty for events without a campaign."`
 	CampaignID  string         `json:"campaign_id" parquet:"campaign_id,dict" doc:"The campaign; empty for events without one."`
 	BidID       string         `json:"bid_id" parquet:"bid_id,dict" doc:"The bid; empty for events that named the campaign by its external id."`

@@ -84,6 +84,10 @@ func (c *Clients) SetUp(ctx context.Context) error {
 			}
 		}
 	}
+	// So that what is kept of events is part of what replicas, snapshots and the check of the stored state agree on.
+	if _, err := c.writeUntilDone(ctx, http.MethodPatch, "/marketplace-service/settings", item{"eventRetentionDays": 2}); err != nil {
+		return err
+	}
 	const catalogs = "/catalog-search-service/catalogs"
 	if _, err := c.writeUntilDone(ctx, http.MethodPut, catalogs+"/vendors", item{"vendors": sellers}); err != nil {
 		return err
