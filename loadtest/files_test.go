@@ -3,7 +3,6 @@ package main
 import (
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -104,11 +103,8 @@ func TestEveryPageWinsOnANode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts a node")
 	}
-	sources.Build(t, "github.com/gavel-ads/gavel/node")
 	binary := filepath.Join(t.TempDir(), "gavel")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/gavel-ads/gavel/node").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, text)
-	}
+	sources.Program(t, "github.com/gavel-ads/gavel/node", binary)
 	for _, scenario := range []string{"storefront-mix", "search-page", "banner-page", "travel-page"} {
 		var out, progress strings.Builder
 		code := command(t.Context(), []string{

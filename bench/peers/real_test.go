@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,11 +14,8 @@ func TestRealPeers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts databases and clusters of nodes")
 	}
-	sources.Build(t, "github.com/gavel-ads/gavel/node")
 	binary := filepath.Join(t.TempDir(), "gavel")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/gavel-ads/gavel/node").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, text)
-	}
+	sources.Program(t, "github.com/gavel-ads/gavel/node", binary)
 	var out, progress strings.Builder
 	// The directory is the system's, not the test's: PostgreSQL runs as another user, who may not enter that one.
 	code := command(t.Context(), []string{

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,11 +24,8 @@ func TestInterruptedImport(t *testing.T) {
 		rows = 2_000
 	}
 	const node = "github.com/gavel-ads/gavel/node"
-	sources.Build(t, node)
 	binary := filepath.Join(t.TempDir(), "gavel")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, node).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	sources.Program(t, node, binary)
 	var out strings.Builder
 	err := command(t.Context(), []string{"--node", binary, "--data-parent", t.TempDir(), "--rows", strconv.Itoa(rows), "--kills", "20", "import"}, &out, io.Discard)
 	if err != nil {

@@ -84,10 +84,7 @@ func build() {
 	buildState.path = filepath.Join(buildState.dir, "gavel")
 	ctx, cancel := context.WithTimeout(context.Background(), buildMax)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", buildState.path, mainPackage).CombinedOutput()
-	if err != nil {
-		buildState.err = fmt.Errorf("go build ./node: %w\n%s", err, out)
-	}
+	buildState.err = sources.Copy(ctx, mainPackage, buildState.path)
 }
 
 // Options say how a node is started. The zero value is a new single node with the defaults of the command line.
