@@ -68,19 +68,32 @@ func closedHere(v any) bool {
 	if !ok {
 		return false
 	}
-	for _, own := range []error{net.ErrClosed, context.Canceled, raft.ErrTransportShutdown, raft.ErrRaftShutdown} {
-		if errors.Is(err, own) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, net.ErrClosed, context.Canceled, raft.ErrTransportShutdown, raft.ErrRaftShutdown)
 }
 
 // closedByPeer reports whether v is the error of a connection that a peer closed. Peers stop and start; that they are
 // missing for longer is reported by their leaders.
 func closedByPeer(v any) bool {
 	err, ok := v.(error)
-	return ok && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, io.EOF))
+	return ok && isAny(err, syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNREFUSED, io.EOF)
+}
+
+// isAny reports whether an error is one of others, or wraps one: with Unwrap, or with Cause, as go-msgpack does, with which Raft
+// reads from connections.
+func isAny(err error, others ...error) bool {
+	for err != nil {
+		for _, other := range others {
+			if errors.Is(err, other) {
+				return true
+			}
+		}
+		var caused interface{ Cause() error }
+		if !errors.As(err, &caused) {
+			return false
+		}
+		err = caused.Cause()
+	}
+	return false
 }
 
 func text(v any) string {

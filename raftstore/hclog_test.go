@@ -22,16 +22,25 @@ func TestConnectionsThatWereClosedHereAreNoErrors(t *testing.T) {
 	log.Error("failed to decode incoming command", "error", &net.OpError{Op: "read", Err: net.ErrClosed})
 	log.Error("failed to decode incoming command", "error", raft.ErrTransportShutdown)
 	log.Error("failed to make requestVote RPC", "error", fmt.Errorf("dial tcp: %w", context.Canceled))
+	log.Error("failed to heartbeat to", "error", fmt.Errorf("n2: %w", decodeError{&net.OpError{Op: "read", Err: net.ErrClosed}}))
 	log.Error("peer has newer term, stopping replication", "peer", "n2")
 	if b.Len() > 0 {
 		t.Errorf("logged %s", &b)
 	}
 	log.Error("failed to flush response", "error", &net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)})
-	if !strings.Contains(b.String(), "level=WARN") {
+	log.Error("failed to heartbeat to", "error", decodeError{&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}})
+	if strings.Count(b.String(), "level=WARN") != 2 {
 		t.Errorf("logged %q", &b)
 	}
+	log.Error("failed to heartbeat to", "error", decodeError{})
 	log.Error("failed to decode incoming command", "error", io.ErrUnexpectedEOF)
-	if !strings.Contains(b.String(), "level=ERROR") {
+	if strings.Count(b.String(), "level=ERROR") != 2 {
 		t.Errorf("logged %q", &b)
 	}
 }
+
+// decodeError is an error as go-msgpack has them: with Cause, and without Unwrap.
+type decodeError struct{ cause error }
+
+func (e decodeError) Error() string { return fmt.Sprintf("msgpack decode error [pos 8016]: %v", e.cause) }
+func (e decodeError) Cause() error  { return e.cause }
