@@ -121,7 +121,12 @@ export async function inEach(page, views, look) {
     await page.emulateMedia({ colorScheme: view.scheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width: view.width, height: view.height });
     // A check of colours must not read half of them before the script of the page has changed them.
-    await page.waitForFunction((scheme) => document.documentElement.dataset.mantineColorScheme === scheme, view.scheme);
+    await page.waitForFunction(
+      (scheme) =>
+        document.documentElement.dataset.mantineColorScheme === scheme &&
+        !document.getAnimations().some((a) => a instanceof CSSTransition),
+      view.scheme,
+    );
     await page.waitForTimeout(100); // What depends on the width is laid out again.
     await look(view);
   }
