@@ -59,7 +59,7 @@ func TestEveryScenarioAgreesWithTheReports(t *testing.T) {
 
 func TestUnknownOutcomesAreRepeatedAndCountedOnce(t *testing.T) {
 	for name, f := range map[string]*fake{"503": {unknownIn: 3}, "cut": {dropIn: 3}} {
-		code, out, text := run(t, f, "--tokens", "1000", "--events", "10", "clicks")
+		code, out, text := run(t, f, "--duration", "1m", "--tokens", "1000", "--events", "10", "clicks") // It ends when the tokens are used up.
 		if code != exitOK || out.Settled == 0 || !out.Starved {
 			t.Fatalf("%s: exit %d, %+v %s", name, code, out, text)
 		}
