@@ -42,5 +42,7 @@ func TestConnectionsThatWereClosedHereAreNoErrors(t *testing.T) {
 // decodeError is an error as go-msgpack has them: with Cause, and without Unwrap.
 type decodeError struct{ cause error }
 
-func (e decodeError) Error() string { return fmt.Sprintf("msgpack decode error [pos 8016]: %v", e.cause) }
-func (e decodeError) Cause() error  { return e.cause }
+func (e decodeError) Error() string {
+	return fmt.Sprintf("msgpack decode error [pos 8016]: %v", e.cause)
+}
+func (e decodeError) Cause() error { return e.cause }
