@@ -80,7 +80,7 @@ cluster: build ## Start three nodes on this machine with the demo market; prints
 	echo "start it again:   bin/gavel serve $(call node,3)"; \
 	wait
 
-# GOGC=300 gives a tenth of the time for some hundred megabytes.
+# GOGC=300 saves up to a quarter of the CPU time of a package, for some hundred megabytes (bench/results/2026-11-28-test-times.md).
 .PHONY: test
 test: format vet ## What a change must pass before it is shown to others: format, vet, and the tests that take seconds. Needs no root.
 	@GOGC=300 go test -short -timeout $(TIMEOUT) ./... | grep --line-buffered -v 'no test files'

@@ -11,16 +11,16 @@ import (
 func Program(t testing.TB, pkg, file string) {
 	t.Helper()
 	Build(t, pkg)
-	if err := Copy(t.Context(), pkg, file); err != nil {
+	if err := Link(t.Context(), pkg, file); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Copy builds a main package into a file.
+// Link builds a main package into a file.
 //
 // go run keeps the program that it links in the cache of Go, which go build does not, and linking the node takes longer than
 // most tests that need it. So cp runs instead of the program, and gets its path and that of the copy.
-func Copy(ctx context.Context, pkg, file string) error {
+func Link(ctx context.Context, pkg, file string) error {
 	if text, err := exec.CommandContext(ctx, "go", "run", "-exec", "cp", pkg, file).CombinedOutput(); err != nil {
 		return fmt.Errorf("go run %s: %w\n%s", pkg, err, text)
 	}

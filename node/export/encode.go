@@ -20,7 +20,8 @@ const (
 	Parquet    Format = "parquet"    // Apache Parquet, its pages compressed with Zstandard.
 )
 
-// rowGroupMax is how many rows a row group of a Parquet file has. BOUND: the writer keeps one in memory, some 20 MB.
+// rowGroupMax is the weight of the rows at which a row group of a Parquet file ends. BOUND: the writer keeps one in memory, some
+// 20 MB, and the rows of one call of encode.
 const rowGroupMax = 1 << 16
 
 // encoder writes rows to a writer. The same rows in the same order give the same bytes.
@@ -33,8 +34,8 @@ type encoder[R row] interface {
 func newEncoder[R row](f Format, w io.Writer) (encoder[R], error) {
 	switch f {
 	case Parquet:
-		return parquetEncoder[R]{parquet.NewGenericWriter[R](w,
-			parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowGroupMax), parquet.CreatedBy("gavel", strconv.Itoa(SchemaVersion), ""),
+		return &parquetEncoder[R]{w: parquet.NewGenericWriter[R](w,
+			parquet.Compression(&parquet.Zstd), parquet.CreatedBy("gavel", strconv.Itoa(SchemaVersion), ""),
 		)}, nil
 	case NDJSONZstd:
 		// Several threads would cut blocks at other places, and so write other bytes, on machines with more CPUs.
@@ -49,14 +50,26 @@ func newEncoder[R row](f Format, w io.Writer) (encoder[R], error) {
 	}
 }
 
-type parquetEncoder[R row] struct{ w *parquet.GenericWriter[R] }
-
-func (e parquetEncoder[R]) encode(rows []R) error {
-	_, err := e.w.Write(rows)
-	return err
+type parquetEncoder[R row] struct {
+	w    *parquet.GenericWriter[R]
+	held int // Weight of the rows of the row group.
 }
 
-func (e parquetEncoder[R]) close() error { return e.w.Close() }
+func (e *parquetEncoder[R]) encode(rows []R) error {
+	if _, err := e.w.Write(rows); err != nil {
+		return err
+	}
+	for i := range rows {
+		e.held += rows[i].weight()
+	}
+	if e.held < rowGroupMax {
+		return nil
+	}
+	e.held = 0
+	return e.w.Flush()
+}
+
+func (e *parquetEncoder[R]) close() error { return e.w.Close() }
 
 type jsonEncoder[R row] struct {
 	lines *json.Encoder

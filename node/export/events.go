@@ -15,7 +15,7 @@ import (
 // EventRow is an event as it was reported, with what became of it.
 type EventRow struct {
 	Group       int32          `json:"group" parquet:"group" doc:"Raft group that counted it."`
-	Number      int64          `json:"number" parquet:"number" doc:"Number of the event; with group and the UTC day of committed_at it is unique."`
+	Number      int64          `json:"number" parquet:"number" doc:"Number of the event among those of the group and of the UTC day of committed_at. It begins at 0 again when events were not kept for a while."`
 	CommittedAt int64          `json:"committed_at" parquet:"committed_at,timestamp(millisecond)" doc:"When the event was committed; it never goes back within a group. The hour of the segment."`
 	OccurredAt  int64          `json:"occurred_at" parquet:"occurred_at,timestamp(millisecond)" doc:"When it happened, as reported."`
 	Cell        int64          `json:"cell" parquet:"cell,timestamp(millisecond)" doc:"Begin of the local hour in which reports count it."`
@@ -47,6 +47,9 @@ type EventItemRow struct {
 	Quantity  int64  `json:"quantity" parquet:"quantity" doc:"Pieces."`
 	UnitPrice int64  `json:"unit_price_micros" parquet:"unit_price_micros" doc:"Price of a piece: as reported, or that of the catalog. Not used for returns."`
 }
+
+// weight counts the items, of which a purchase may have a thousand, and the address of a page, which may have 2,083 characters.
+func (r EventRow) weight() int { return 1 + len(r.Items) + len(r.Entity)/256 }
 
 func (r EventRow) sums(add func(string, int64)) { add("charged_micros", r.Charged) }
 

@@ -372,7 +372,8 @@ func (n *written) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestManyEventsOfAnHour: events of which an hour has more than are read at once are exported once each, in the order of their commits.
+// TestManyEventsOfAnHour: events of which an hour has more than are read at once, or whose items are more than that, are exported once
+// each, in the order of their commits.
 func TestManyEventsOfAnHour(t *testing.T) {
 	w := newShop(t)
 	const commands, each = 110, 50 // More than store.exportStep.
@@ -382,10 +383,17 @@ func TestManyEventsOfAnHour(t *testing.T) {
 		for range each {
 			e.Records = append(e.Records, w.record(event.Pageview, 0))
 		}
+		e.Records[0].Kind, e.Records[0].Items = event.Purchase, make([]command.PurchaseItem, 100)
+		for i := range e.Records[0].Items {
+			e.Records[0].Items[i] = command.PurchaseItem{ProductID: fmt.Append(nil, "p", i), Quantity: 1}
+		}
 		w.propose(g, command.AppendEvents(nil, w.Now().UnixMilli(), &e))
 		w.Advance(time.Second)
 	}
 	w.pass(3 * time.Hour)
+	for range commands * 100 / 4_096 { // A round credits that many items.
+		w.pass(0)
+	}
 	to := newMemory()
 	w.export(w.exporter(to))
 	all := follow(t, to)

@@ -38,6 +38,8 @@ type RollupRow struct {
 	InvalidClicks      int64  `json:"invalid_clicks" parquet:"invalid_clicks" doc:"Clicks that rules of the marketplace found invalid; clicks does not contain them."`
 }
 
+func (RollupRow) weight() int { return 1 }
+
 func (r RollupRow) sums(add func(string, int64)) {
 	add("impressions", r.Impressions)
 	add("clicks", r.Clicks)

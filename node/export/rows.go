@@ -36,6 +36,7 @@ func (d Dataset) isFixed() bool { return d == Journal || d == Events }
 type row interface {
 	JournalRow | ConversionRow | RollupRow | EventRow
 	sums(add func(name string, n int64))
+	weight() int // The memory that the row takes in a row group, as a multiple of that of a line of the journal.
 }
 
 // JournalRow is a line of a group's journal that charges, gives back or moves money.
@@ -53,6 +54,8 @@ type JournalRow struct {
 	Amount      int64  `json:"amount_micros" parquet:"amount_micros" doc:"What was charged, added (negative: taken), or given back."`
 	Wallet      int64  `json:"wallet_micros" parquet:"wallet_micros" doc:"Change of the wallet's balance: minus the amount of a charge, plus that of all other lines. All of them sum to the balance."`
 }
+
+func (JournalRow) weight() int { return 1 }
 
 func (r JournalRow) sums(add func(string, int64)) {
 	add("amount_micros", r.Amount)
@@ -102,6 +105,8 @@ type ConversionRow struct {
 	ReturnedAmount int64  `json:"returned_amount_micros" parquet:"returned_amount_micros" doc:"Price of the pieces that came back."`
 	Charged        int64  `json:"charged_micros" parquet:"charged_micros" doc:"What the campaign was charged for the item."`
 }
+
+func (ConversionRow) weight() int { return 1 }
 
 func (r ConversionRow) sums(add func(string, int64)) {
 	add("quantity", r.Quantity)

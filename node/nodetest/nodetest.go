@@ -84,7 +84,7 @@ func build() {
 	buildState.path = filepath.Join(buildState.dir, "gavel")
 	ctx, cancel := context.WithTimeout(context.Background(), buildMax)
 	defer cancel()
-	buildState.err = sources.Copy(ctx, mainPackage, buildState.path)
+	buildState.err = sources.Link(ctx, mainPackage, buildState.path)
 }
 
 // Options say how a node is started. The zero value is a new single node with the defaults of the command line.

@@ -41,7 +41,7 @@ func (t Tenant) eventsOfDay(ctx context.Context, g ids.Group, day uint32, span s
 			if !known {
 				next, known = b.FirstEvent(t.marketplace, day, span.From), true
 			}
-			step = t.eventStep(b, day, next, span.To)
+			step, more = t.eventStep(b, day, next, span.To)
 		})
 		if err == nil {
 			err = eachOf(ctx, step, fn)
@@ -50,25 +50,28 @@ func (t Tenant) eventsOfDay(ctx context.Context, g ids.Group, day uint32, span s
 			return err
 		}
 		next += uint32(len(step)) // At most exportStep.
-		more = len(step) == exportStep
 	}
 	return nil
 }
 
-// eventStep reads some events of a day from a number on that were committed before a time.
-func (t Tenant) eventStep(b shard.Queries, day, next uint32, before int64) (step []ExportedEvent) {
+// eventStep reads some events of a day from a number on that were committed before a time. It ends after exportStep events or
+// items, because one purchase may have event.ItemsMax of them. more is false after the last event.
+func (t Tenant) eventStep(b shard.Queries, day, next uint32, before int64) (step []ExportedEvent, more bool) {
+	items := 0
 	b.Events(t.marketplace, day, next, func(number uint32, e *shard.StoredEvent) bool {
 		if e.CommittedMillis >= before {
 			return false
 		}
 		step = append(step, ExportedEvent{StoredEvent: *e, Number: number})
-		return len(step) < exportStep
+		items += len(e.Items)
+		more = len(step) == exportStep || items >= exportStep
+		return !more
 	})
 	names := namesOf{b: b, campaigns: map[uint32]*model.Campaign{}, bids: map[[2]uint32]ids.UUID{}}
 	for i := range step {
 		names.event(t.marketplace, &step[i])
 	}
-	return step
+	return step, more
 }
 
 // event names what an event is about. A campaign that is none of the marketplace's was in no token of this node; the event has

@@ -45,19 +45,3 @@ func (b *SettingsPatchBody) applyTouchDays(m *model.Marketplace) error {
 	}
 	return resource.Invalid(resource.At("value_error", rule, "body", member))
 }
-
-// eventDaysLeast is the least retention of events that is not 0: an hour is exported when the next day may have begun.
-const eventDaysLeast = 2
-
-// applyEventDays changes how long reported events are kept.
-func (b *SettingsPatchBody) applyEventDays(m *model.Marketplace) error {
-	if b.EventRetentionDays == nil {
-		return nil
-	}
-	if days := *b.EventRetentionDays; days > 0 && days < eventDaysLeast {
-		rule := fmt.Sprintf("must be 0, or at least %d", eventDaysLeast)
-		return resource.Invalid(resource.At("value_error", rule, "body", "eventRetentionDays"))
-	}
-	m.EventDays = uint8(*b.EventRetentionDays) // At most model.EventDaysMax.
-	return nil
-}
