@@ -43,8 +43,8 @@ type ExperimentReport struct {
 type ExperimentGroup struct {
 	Group         string `json:"group" enum:"treated,compared" doc:"treated: the users whose auctions are changed; compared: those they are compared with."`
 	Users         int64  `json:"users" doc:"Users with an impression or a click of an ad."`
-	Impressions   int64  `json:"impressions"`
-	Clicks        int64  `json:"clicks"`
+	Impressions   int64  `json:"impressions" doc:"After the start, also of auctions before it."`
+	Clicks        int64  `json:"clicks" doc:"After the start, also of auctions before it."`
 	Spend         int64  `json:"spend" doc:"Minor units, rounded half up: what was charged for impressions, clicks and purchases, before reversals."`
 	SpendDecimal  string `json:"spendDecimal" csv:"number" doc:"Minor units, with as many decimals as the currency needs."`
 	Buyers        int64  `json:"buyers" doc:"Users with a purchase, whatever it was credited to."`
