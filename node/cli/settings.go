@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/kong"
 
@@ -20,7 +21,10 @@ type settings struct {
 	kong.Plugins
 }
 
-func newSettings() settings {
+func newSettings() settings { return settings{Plugins: kong.Plugins{reflect.New(settingsType()).Interface()}} }
+
+// settingsType is a struct with a field for each setting, whose tag is that of its flag.
+var settingsType = sync.OnceValue(func() reflect.Type {
 	all := config.Settings()
 	fields := make([]reflect.StructField, len(all))
 	for i, s := range all {
@@ -32,8 +36,8 @@ func newSettings() settings {
 			fields[i].Type = reflect.TypeFor[list]()
 		}
 	}
-	return settings{Plugins: kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
-}
+	return reflect.StructOf(fields)
+})
 
 // tag returns the struct tag of a setting: its name, its help with default and variable, and its section.
 func tag(s config.Setting) reflect.StructTag {

@@ -38,7 +38,7 @@ func TestEveryChangeAndItsEntryAreOneCommand(t *testing.T) {
 		c.w.RecordCommands()
 		t.Run(strings.TrimSuffix(file, ".txt"), func(t *testing.T) { managetest.RunScriptWith(t, c.w, file, c) })
 	}
-	for _, o := range operations(t, managetest.New(t)) {
+	for _, o := range operations(t) {
 		if !o.v2() && o.method != http.MethodGet && !slices.Contains(changeNothing, o.id) && !c.changed[o.id] {
 			t.Errorf("%s (%s %s) changes something in no script", o.id, o.method, o.path)
 		}

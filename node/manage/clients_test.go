@@ -26,7 +26,7 @@ func TestClientsCanRelyOnTheDescription(t *testing.T) {
 	for _, file := range append(own, scripts...) {
 		t.Run(strings.TrimSuffix(file, ".txt"), func(t *testing.T) { managetest.RunScriptWith(t, managetest.New(t), file, d) })
 	}
-	for path, item := range description(t, managetest.New(t)).Paths.Map() {
+	for path, item := range description(t).Paths.Map() {
 		for method, op := range item.Operations() {
 			if !d.Answered[op.OperationID] {
 				t.Errorf("%s (%s %s) is answered with success by no script", op.OperationID, method, path)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -32,23 +33,32 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
-func description(t *testing.T, w *managetest.Environment) *openapi3.T {
+// described is the description that every environment without options serves. Reading it takes longer than most tests.
+var described struct {
+	once sync.Once
+	doc  *openapi3.T
+	err  error
+}
+
+// description returns what all tests read and none may change.
+func description(t *testing.T) *openapi3.T {
 	t.Helper()
-	spec, err := w.OpenAPI()
-	if err != nil {
-		t.Fatal(err)
+	described.once.Do(func() {
+		var text []byte
+		if text, described.err = managetest.New(t).OpenAPI(); described.err == nil {
+			described.doc, described.err = openapi3.NewLoader().LoadFromData(text)
+		}
+	})
+	if described.err != nil {
+		t.Fatal(described.err)
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return described.doc
 }
 
 // TestDocument reads the description with another library than the one that wrote it.
 func TestDocument(t *testing.T) {
 	w := managetest.New(t)
-	doc := description(t, w)
+	doc := description(t)
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Errorf("the description is not valid: %v", err)
 	}
@@ -67,7 +77,7 @@ func TestDocument(t *testing.T) {
 // TestRoutes lists every operation, so that a change of the API is one line in a diff.
 func TestRoutes(t *testing.T) {
 	var lines []string
-	for _, o := range operations(t, managetest.New(t)) {
+	for _, o := range operations(t) {
 		lines = append(lines, fmt.Sprintf("%-6s %-85s %s", o.method, o.path, o.id))
 	}
 	slices.Sort(lines)
@@ -76,7 +86,7 @@ func TestRoutes(t *testing.T) {
 
 // TestEveryOperationIsDocumented: what a caller must send and may get is in the description of each operation.
 func TestEveryOperationIsDocumented(t *testing.T) {
-	for _, o := range operations(t, managetest.New(t)) {
+	for _, o := range operations(t) {
 		key := o.key("management")
 		if o.operators() {
 			key = "operator"

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/goccy/go-yaml"
@@ -26,12 +27,13 @@ var documentedYAML []byte
 //go:embed members.yaml
 var membersYAML []byte
 
-func describedMembers() (texts map[string]string, err error) {
+// describedMembers returns the texts of members.yaml, which nobody may change.
+var describedMembers = sync.OnceValues(func() (texts map[string]string, err error) {
 	if err = yaml.UnmarshalWithOptions(membersYAML, &texts, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("members.yaml: %w", err)
 	}
 	return texts, nil
-}
+})
 
 // examplesYAML has an example for each operation with a JSON body.
 //
@@ -100,7 +102,19 @@ func (s *Server) auctionServers() []*huma.Server {
 
 // documented decodes the operations by path and method. They pass through JSON, because the YAML decoder cannot fill the
 // inlined maps of huma's types.
-func documented() (map[string]map[string]*huma.Operation, error) {
+func documented() (operations map[string]map[string]*huma.Operation, err error) {
+	text, err := documentedJSON()
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	err = d.Decode(&operations)
+	return operations, err
+}
+
+// documentedJSON returns the operations of documented.yaml as JSON.
+var documentedJSON = sync.OnceValues(func() ([]byte, error) {
 	var file struct {
 		Shared any `yaml:"shared"` // The decoder has already put its parts where they are referred to.
 		Paths  any `yaml:"paths"`
@@ -108,13 +122,5 @@ func documented() (map[string]map[string]*huma.Operation, error) {
 	if err := yaml.UnmarshalWithOptions(documentedYAML, &file, yaml.Strict()); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(file.Paths)
-	if err != nil {
-		return nil, err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	var operations map[string]map[string]*huma.Operation
-	err = d.Decode(&operations)
-	return operations, err
-}
+	return json.Marshal(file.Paths)
+})

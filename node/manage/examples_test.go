@@ -88,7 +88,7 @@ func TestExamplesWork(t *testing.T) {
 	w := managetest.New(t)
 	w.Keys["modal"] = w.ModalToken("management", "v-1")
 	byID := map[string]operation{}
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		byID[o.id] = o
 	}
 	made := map[string]string{}

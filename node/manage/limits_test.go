@@ -18,7 +18,7 @@ import (
 func TestLimits(t *testing.T) {
 	w := managetest.New(t)
 	tried := 0
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() || o.body() == nil {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -106,6 +107,7 @@ type Server struct {
 	deps    Deps
 	routes  *routes
 	api     huma.API
+	openAPI func() ([]byte, error)
 	proxies proxies
 	cors    corsRules
 	limits  *limiter
@@ -138,6 +140,7 @@ func New(c Config, d Deps) (*Server, error) {
 		return nil, err
 	}
 	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log, Members: members})
+	s.openAPI = sync.OnceValues(s.api.OpenAPI().MarshalJSON)
 	s.assets = &creative.AssetService{
 		Blobs: d.Blobs, PublicURL: c.PublicURL, AssetURL: c.AssetURL, Now: d.Now, Refuse: s.refuse,
 		Tenant: d.Tenant, CurrentTenant: s.currentTenant,
@@ -213,11 +216,7 @@ func (s *Server) mountOther(members map[string]string) error {
 		return err
 	}
 	resource.DescribeMembers(s.api.OpenAPI(), members)
-	spec, err := s.OpenAPI()
-	if err != nil {
-		return err
-	}
-	s.routes.Handle("GET /openapi.json", static("application/json", spec))
+	s.routes.HandleFunc("GET /openapi.json", s.serveOpenAPI)
 	s.routes.HandleFunc("GET /readyz", s.ready)
 	s.routes.HandleFunc("GET /healthz", s.v2)
 	s.routes.HandleFunc(audience.SegmentUploadRoute, audience.NewSegmentUploads(serving.UserHasher, s.problem).Serve)
@@ -242,8 +241,17 @@ func (s *Server) mountOther(members map[string]string) error {
 	return s.mountDocs()
 }
 
-// OpenAPI returns the description of every operation, /v2 included.
-func (s *Server) OpenAPI() ([]byte, error) { return s.api.OpenAPI().MarshalJSON() }
+// OpenAPI returns the description of every operation, /v2 included. It is written when it is first asked for: that takes as long
+// as the rest of New.
+func (s *Server) OpenAPI() ([]byte, error) { return s.openAPI() }
+
+func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
+	text, err := s.OpenAPI()
+	if err != nil {
+		panic(err) // A test reads it.
+	}
+	static("application/json", text).ServeHTTP(w, r)
+}
 
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if why := s.deps.Ready(); why != "" {

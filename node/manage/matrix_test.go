@@ -58,7 +58,7 @@ func TestOtherTenantsIDs(t *testing.T) {
 	w := managetest.New(t)
 	ids := owned(t, w)
 	tried := 0
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() || !strings.Contains(o.path, "{") || o.id == "eraseUser" { // Every text may be the id of a user.
 			continue
 		}
@@ -106,7 +106,7 @@ func TestKeyMatrix(t *testing.T) {
 	if rec := call(w, "DELETE", "/public/v1/key-service/keys/"+made.KeyID, "management", ""); rec.Code != 204 {
 		t.Fatal(rec.Code)
 	}
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() {
 			continue
 		}
@@ -139,7 +139,7 @@ func TestKeyMatrix(t *testing.T) {
 func TestBodyMatrix(t *testing.T) {
 	w := managetest.New(t)
 	tried := 0
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() || o.body() == nil {
 			continue
 		}
@@ -225,7 +225,7 @@ func without(body any, at []step) any {
 // TestQueryMatrix: every parameter of every route with values that it cannot have.
 func TestQueryMatrix(t *testing.T) {
 	w := managetest.New(t)
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() {
 			continue
 		}

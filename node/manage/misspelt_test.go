@@ -15,7 +15,7 @@ import (
 func TestMisspeltMembers(t *testing.T) {
 	w := managetest.New(t)
 	tried := 0
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() || o.body() == nil || o.id == "explainAuctions" { // It accepts bodies of /v2, and these are free there.
 			continue
 		}
@@ -46,7 +46,7 @@ func TestMisspeltMembers(t *testing.T) {
 // to a member of the body that answers lack.
 func TestAnswersCanBeSentBack(t *testing.T) {
 	w := managetest.New(t)
-	all := operations(t, w)
+	all := operations(t)
 	for _, o := range all {
 		if o.v2() || o.body() == nil || o.method != "PATCH" && o.method != "PUT" {
 			continue

@@ -27,7 +27,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	w := managetest.New(t)
 	want := map[string]int{}
 	changes := 0
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() {
 			continue
 		}
@@ -94,7 +94,7 @@ func TestAChangeIsNeverWithoutItsEntry(t *testing.T) {
 	w := managetest.New(t)
 	w.AuditTo(func(uint16, store.AuditEntry) {})
 	changed, entries := 0, 0
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() || o.method == "GET" {
 			continue
 		}

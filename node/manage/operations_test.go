@@ -22,10 +22,10 @@ type operation struct {
 }
 
 // operations returns the operations that require a key.
-func operations(t *testing.T, w *managetest.Environment) []operation {
+func operations(t *testing.T) []operation {
 	t.Helper()
 	var all []operation
-	for path, item := range description(t, w).Paths.Map() {
+	for path, item := range description(t).Paths.Map() {
 		for method, op := range item.Operations() {
 			if len(*op.Security) == 0 {
 				continue // Files and health checks require no key.

@@ -64,7 +64,7 @@ var bodyRefusals = []refusal{
 
 func TestRefusals(t *testing.T) {
 	w := managetest.New(t)
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() {
 			continue
 		}
@@ -135,7 +135,7 @@ func commonHeaders(t *testing.T, o *operation, rec *httptest.ResponseRecorder) {
 // case. Unknown members may be repeated.
 func TestRepeatedMembers(t *testing.T) {
 	w := managetest.New(t)
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() || o.body() == nil {
 			continue
 		}
@@ -179,7 +179,7 @@ func TestUnknownResources(t *testing.T) {
 	put("vendors", `{"vendors":[{"id":"mine","name":"V"}]}`)
 	put("products", `{"products":[{"id":"mine","name":"P","vendors":["mine"],"categories":[]}]}`)
 	put("categories", `{"categories":[{"id":"mine","name":"C"}]}`)
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() || !strings.Contains(o.path, "{") || o.id == "eraseUser" { // Every text may be the id of a user.
 			continue
 		}

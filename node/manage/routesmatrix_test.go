@@ -93,7 +93,7 @@ func TestRouteMatrix(t *testing.T) {
 	w, credentials := vendorEnvironment(t)
 	rows := callerRows(t)
 	patterns := w.Patterns()
-	for _, o := range operations(t, w) {
+	for _, o := range operations(t) {
 		if o.v2() {
 			patterns = append(patterns, o.method+" "+o.path)
 		}

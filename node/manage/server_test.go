@@ -283,7 +283,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("the runbook is served as %s", body)
 	}
 	page := call(w, "GET", "/docs/errors", "", "").Body.String()
-	for _, o := range operations(t, w) { // The API reference links to the statuses of every operation.
+	for _, o := range operations(t) { // The API reference links to the statuses of every operation.
 		for status := range o.op.Responses.Map() {
 			if status >= "4" && strings.Count(page, `id="status-`+status+`"`) != 1 {
 				t.Errorf("%s answers %s, which the page of errors does not explain", o.id, status)

@@ -12,7 +12,7 @@ const answerMax = 200_000; // Bytes of one page of the list.
 export function manyTests(given) {
   test(`${campaigns.toLocaleString("en-US")} campaigns are paged and filtered by the node`, async () => {
     const node = await startNode("demo", {
-      flags: ["--campaigns", String(campaigns), "--products", "20000", "--vendors", "200", "--shoppers", "0"],
+      flags: ["--campaigns", String(campaigns), "--products", "20000", "--vendors", "200", "--shoppers", "0", "--history-days", "0"],
     });
     try {
       const window = await openPage(given.browser, node.origin, { expected: [signedOutNotice] });
