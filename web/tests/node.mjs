@@ -139,7 +139,12 @@ export async function startNode(command, { withAdmin = true, flags = [] } = {}) 
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   };
-  await node.start();
+  try {
+    await node.start();
+  } catch (err) {
+    await node.remove(); // Else the tests would wait for its process for ever.
+    throw err;
+  }
   return node;
 }
 
