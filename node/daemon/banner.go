@@ -15,6 +15,7 @@ type banner struct {
 	consoleURL string     // The console, or the link that makes its first admin.
 	keys       *FirstKeys // The keys of a new cluster; nil on every later start.
 	keysFile   string
+	keysShown  bool   // The keys were printed before.
 	demoKey    string // The auction key of the demo's shoppers; empty without a demo.
 	next       string // The next command to run; empty: none.
 }
@@ -30,6 +31,8 @@ func (b banner) write(out io.Writer) {
 	switch {
 	case b.keys != nil && b.keysFile != "":
 		line("  first keys           in %s", b.keysFile)
+	case b.keysShown:
+		line("  first keys           shown above, before the market was filled")
 	case b.keys != nil:
 		text.WriteString(b.keys.lines())
 	case b.demoKey != "":

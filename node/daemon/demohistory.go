@@ -30,11 +30,8 @@ func (n *node) writeHistory(ctx context.Context) error {
 	}
 	p := newPast(n)
 	err = p.write(ctx)
-	n.firstKeys, n.demoPast = p.firstKeys, &p.performed
+	n.firstKeys, n.keysShown, n.demoPast = p.firstKeys, p.keysShown, &p.performed
 	if err = errors.Join(err, p.stop(n.log)); err != nil {
-		if n.firstKeys != nil && n.cfg.KeysFile == "" { // The banner will not print them.
-			_, _ = io.WriteString(n.out, n.firstKeys.lines())
-		}
 		return fmt.Errorf("write the history of the demo: %w", err)
 	}
 	return os.Remove(filepath.Join(n.cfg.DataDir, unfinishedHistory))
@@ -69,7 +66,7 @@ func (n *node) wantsHistory() (bool, error) {
 
 // write writes the market and its history into the data directory.
 func (p *past) write(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{p.openState, p.withoutRevocations, p.bootstrap, p.buildCore, p.waitForLevel} {
+	for _, step := range []func(context.Context) error{p.openState, p.withoutRevocations, p.bootstrap, p.showKeys, p.buildCore, p.waitForLevel} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -92,6 +89,17 @@ func (p *past) write(ctx context.Context) error {
 		Seed: options.Seed, Zone: p.tenant.Location(), Begin: begin, From: from, Now: time.Now, Progress: p.showProgress,
 	})
 	return err
+}
+
+// showKeys prints the first keys, unless they are in a file: whoever ends the long fill has them all the same, however it ends.
+func (p *past) showKeys(context.Context) error {
+	if p.firstKeys == nil || p.cfg.KeysFile != "" {
+		return nil
+	}
+	p.screen.show("")
+	_, _ = io.WriteString(p.out, p.firstKeys.lines())
+	p.keysShown = true
+	return nil
 }
 
 // showProgress shows how much of the work is done on a terminal.

@@ -245,8 +245,12 @@ func TestAnInterruptedDemoGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &output{}
 	o := smallHistory(1)
+	var printed string // Before the market is filled.
 	o.Out, o.Log = out, writerFunc(func(p []byte) (int, error) {
-		if strings.Contains(string(p), "writing the history of the demo") {
+		switch {
+		case strings.Contains(string(p), "filling the demo market"):
+			printed = out.String()
+		case strings.Contains(string(p), "writing the history of the demo"):
 			cancel()
 		}
 		return len(p), nil
@@ -254,8 +258,11 @@ func TestAnInterruptedDemoGoesOn(t *testing.T) {
 	if err := Run(ctx, cfg, o); err != nil {
 		t.Fatal(err)
 	}
-	if printed := out.String(); !strings.HasPrefix(printed, "the first keys") || !strings.Contains(printed, "\nexport GAVEL_MANAGE_KEY=gavel_mgt_") {
-		t.Errorf("printed %s", printed)
+	if !strings.HasPrefix(printed, "the first keys") || !strings.Contains(printed, "\nexport GAVEL_MANAGE_KEY=gavel_mgt_") {
+		t.Errorf("before the market is filled, the demo printed %q", printed)
+	}
+	if all := out.String(); strings.Count(all, "GAVEL_MANAGE_KEY=") != 1 {
+		t.Errorf("the keys are printed once: %s", all)
 	}
 	unfinished := filepath.Join(cfg.DataDir, unfinishedHistory)
 	if _, err := os.Stat(unfinished); err != nil {

@@ -248,7 +248,7 @@ func (n *node) serve(ctx context.Context, o Options) error {
 }
 
 func (n *node) banner() (banner, error) {
-	b := banner{version: n.version, dataDir: n.cfg.DataDir, keys: n.firstKeys, keysFile: n.cfg.KeysFile}
+	b := banner{version: n.version, dataDir: n.cfg.DataDir, keys: n.firstKeys, keysFile: n.cfg.KeysFile, keysShown: n.keysShown}
 	b.auctionURL = n.cfg.LocalAuctionURL(n.auctions.Addr().String())
 	b.manageURL = n.cfg.LocalManageURL(n.manage.Addr().String())
 	b.next = "gavel health " + b.manageURL

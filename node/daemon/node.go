@@ -78,6 +78,7 @@ type node struct {
 	startup      *startupServer // Answers until the listeners serve.
 	loaded       atomic.Int64   // Campaigns that were published since the start.
 	firstKeys    *FirstKeys
+	keysShown    bool        // They were printed before the banner.
 	opened       atomic.Bool // The listeners serve.
 	draining     atomic.Bool
 	stopping     atomic.Bool                           // The process was told to end: every answer ends its connection.

@@ -35,6 +35,7 @@ func newPast(n *node) *past {
 	cfg.Explain.Sample, cfg.Log.Access, cfg.Log.Slow = 0, 0, 0 // What happened days ago is no recent traffic.
 	p := &past{node: &node{
 		cfg: cfg, log: n.log, version: n.version, demoOptions: n.demoOptions, startup: n.startup, blobs: n.blobs,
+		out: n.out, screen: n.screen,
 		clock: newPastClock(firstMidnight(time.Now(), n.demoOptions.HistoryDays, time.UTC)),
 	}}
 	p.resources.shares = n.resources.shares
