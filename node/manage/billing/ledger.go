@@ -50,7 +50,7 @@ type Account struct {
 	VendorID     *string       `json:"vendorId" doc:"The vendor of a wallet; null for a ledger account."`
 	Deposited    int64         `json:"deposited" doc:"Sum of deposits and corrections, in minor units, rounded down."`
 	Transferred  int64         `json:"transferred" doc:"Transfers received minus transfers sent, in minor units, rounded down."`
-	Spent        int64         `json:"spent" doc:"Sum of charges less reversals, in minor units, rounded down."`
+	Spent        int64         `json:"spent" doc:"Charges less reversals, in minor units: what of the deposits and transfers is not in the balance, so a part of a minor unit counts as spent."`
 	CreatedAt    resource.Time `json:"createdAt"`
 }
 
@@ -93,8 +93,9 @@ func accountOf(ctx context.Context, w *ledger.Wallet) *accountOutput {
 	a := Account{
 		AccountID: store.NameOf(w), Balance: money.MinorFloor(w.Balance, m.CurrencyExponent), CurrencyCode: currencyOf(ctx, w),
 		Deposited: money.MinorFloor(w.Deposited, m.CurrencyExponent), Transferred: money.MinorFloor(w.Transferred, m.CurrencyExponent),
-		Spent: money.MinorFloor(w.Spent, m.CurrencyExponent), CreatedAt: resource.Time(w.CreatedMillis),
+		CreatedAt: resource.Time(w.CreatedMillis),
 	}
+	a.Spent = a.Deposited + a.Transferred - a.Balance
 	if w.VendorID != "" {
 		a.VendorID = &w.VendorID
 	}

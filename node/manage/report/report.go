@@ -69,7 +69,7 @@ type Spend struct {
 // left of the budget or the wallet. It is never billed.
 type Overdelivery struct {
 	Amount        int64  `json:"amount" doc:"Minor units, rounded half up."`
-	AmountDecimal string `json:"amountDecimal" csv:"number" doc:"Minor units, exact, at most four decimals."`
+	AmountDecimal string `json:"amountDecimal" csv:"number" doc:"Minor units, exact, with as many decimals as the currency needs."`
 }
 
 // Purchases counts purchases.
