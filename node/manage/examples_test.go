@@ -1,13 +1,18 @@
 package manage_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
+	"github.com/gavel-ads/gavel/node/store"
 )
 
 // exampleSteps are the operations with a JSON body in an order in which their examples succeed. Behind an id are the values of its
@@ -64,8 +69,10 @@ patchMarketplace marketplace_id=marketplace
 createWebhook -> webhook id
 updateWebhook webhook_id=webhook
 createAdvertiser
+raw POST offsite-ads/advertisers {"vendorId":"v-1","dsp":"google_ads"} -> job jobId
 createAudience vendor_id=v-1 -> audience audienceId
 raw WORK after the hour in which the list must come
+reportJob job_id=job
 replaceAudience audience_id=audience
 createOffsiteCampaign -> offsite campaignId
 putOffsiteReport campaign_id=offsite
@@ -75,18 +82,24 @@ runAuctions
 runSponsoredBrandAuctions
 runTravelAuctions
 reportEvents
+raw CLICK an ad of p-100, for which its campaign is charged
+createReversal
 linkUsers
 deleteCategories
 deleteVendors
 `
 
-// exampleTemplate is the id of a template in examples.
-const exampleTemplate = "01890a5d-ac96-774b-bcce-b302099a8057"
+// exampleTemplate and exampleCampaign are the ids of a template and of a campaign in examples.
+const (
+	exampleTemplate = "01890a5d-ac96-774b-bcce-b302099a8057"
+	exampleCampaign = "01890a5d-ac96-774b-bcce-b302099a8058"
+)
 
 // TestExamplesWork sends the example of every operation as the description has it.
 func TestExamplesWork(t *testing.T) {
 	w := managetest.New(t)
 	w.Keys["modal"] = w.ModalToken("management", "v-1")
+	w.Offsite.Connectors["google_ads"] = silentNetwork{}
 	byID := map[string]operation{}
 	for _, o := range operations(t) {
 		byID[o.id] = o
@@ -114,24 +127,27 @@ func TestExamplesWork(t *testing.T) {
 		}
 	}
 	for id, o := range byID {
-		if o.op.RequestBody != nil && o.op.RequestBody.Value.Content["application/json"] != nil && exampleElsewhere[id] == "" {
+		if o.op.RequestBody != nil && o.op.RequestBody.Value.Content["application/json"] != nil {
 			t.Errorf("the example of %s is not tried", id)
 		}
 	}
 }
 
-// exampleElsewhere are the operations whose examples need a state that another test has.
-var exampleElsewhere = map[string]string{
-	"reportJob":      "a job that a connector has: TestResultAsItIsShown in audience",
-	"createReversal": "a charge: exemplary-reversals.txt in billing",
-}
+// silentNetwork takes jobs and does not say how they end.
+type silentNetwork struct{}
 
-// prepare sends a request of its own, or does the due background work two hours later.
+func (silentNetwork) Send(context.Context, store.Tenant, jobs.JobRequest) error { return nil }
+
+// prepare sends a request of its own, does the due background work two hours later, or reports a click that is charged.
 func prepare(t *testing.T, w *managetest.Environment, step, keep string, made map[string]string) {
 	t.Helper()
 	if strings.HasPrefix(step, "WORK") {
 		w.Advance(2 * time.Hour)
 		w.Work(t)
+		return
+	}
+	if strings.HasPrefix(step, "CLICK") {
+		click(t, w, made)
 		return
 	}
 	parts := strings.SplitN(step, " ", 3)
@@ -141,6 +157,21 @@ func prepare(t *testing.T, w *managetest.Environment, step, keep string, made ma
 	}
 	if name, member, ok := strings.Cut(keep, " "); ok {
 		made[name] = memberOf(t, rec, member)
+	}
+}
+
+// click reports a click on the ad that an auction of p-100 has, and remembers its campaign as that which was charged.
+func click(t *testing.T, w *managetest.Environment, made map[string]string) {
+	t.Helper()
+	rec := call(w, "POST", "/v2/auctions", "auction", `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p-100"]}}]}`)
+	if rec.Code != http.StatusCreated {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	made["charged"] = memberOf(t, rec, "results.0.winners.0.campaignId")
+	rec = call(w, "POST", "/v2/events", "auction", fmt.Sprintf(`{"clicks":[{"id":"c","occurredAt":%q,"opaqueUserId":"u","resolvedBidId":%q}]}`,
+		w.Now().Format(time.RFC3339), memberOf(t, rec, "results.0.winners.0.resolvedBidId")))
+	if rec.Code != http.StatusOK {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
 }
 
@@ -169,7 +200,8 @@ func sendExample(t *testing.T, w *managetest.Environment, o *operation, values [
 	case (*o.op.Security)[0]["modal"] != nil:
 		key = "modal"
 	}
-	return call(w, o.method, path+query, key, strings.ReplaceAll(string(text), exampleTemplate, made["template"]))
+	ids := strings.NewReplacer(exampleTemplate, made["template"], exampleCampaign, made["charged"])
+	return call(w, o.method, path+query, key, ids.Replace(string(text)))
 }
 
 // memberOf reads a member of an answer, with dots between the levels.
