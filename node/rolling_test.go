@@ -44,7 +44,11 @@ func TestRollingRestartBehindALoadBalancer(t *testing.T) {
 		c.eventually("a winner on every node", func() bool { return c.auction(node) != "" })
 	}
 	balancer := ""
-	if path, err := exec.LookPath("haproxy"); err == nil {
+	path, err := exec.LookPath("haproxy")
+	if err != nil {
+		path, err = exec.LookPath("/usr/sbin/haproxy") // Debian's, which is not in every user's PATH.
+	}
+	if err == nil {
 		balancer = haproxy(t, path, c.nodes)
 	} else {
 		t.Log("haproxy is not installed: a proxy of this test takes its place")

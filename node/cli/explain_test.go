@@ -15,7 +15,7 @@ const explanation = `{"at":"2026-01-01T00:00:00.000Z","operation":"travel","auct
 	`"variationID":"a","chargeType":"CPC","bid":90,"ceiling":150,"worth":90,"shaded":89,"competing":88,"reserve":5,"remaining":1000,"hold":12.5,"wallet":300,"walletHold":20,"pending":0.75,"pacing":0.9,"draw":0.25,"quality":1,"clickRate":0.0312,"learnedQuality":1.5,"score":90},` +
 	`{"outcome":"lost","reason":"outranked","demandSource":"dsp","demandBid":0,"type":"product","id":"f\u001b2","chargeType":"CPC",` +
 	`"bid":60,"worth":60,"shaded":60,"competing":60,"reserve":5,"pacing":1,"draw":0,"quality":0.5,"clickRate":0.03,"learnedQuality":1,"score":30,"against":{"rank":1,"price":60.0001,"score":90},"needed":181}],"omitted":2},` +
-	`{"resultType":"hotels","slots":1,"winners":0,"lost":{},"candidates":[],"omitted":0}]}`
+	`{"resultType":"hotels","slots":1,"winners":0,"lost":{},"candidates":[],"omitted":0,"notes":["category kitchen is not in the catalog"]}]}`
 
 func TestExplain(t *testing.T) {
 	var got string
@@ -51,6 +51,7 @@ func TestExplain(t *testing.T) {
   and 2 more bids that lost
 
 auction 1: hotels, 0 of 1 slots filled, 0 bids lost
+  category kitchen is not in the catalog
   no bid matches the request
 `
 	if out != table {

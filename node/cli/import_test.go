@@ -53,6 +53,15 @@ func TestImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	runImport("vendors", "more.parquet", table.String(), exitSuccess, "2 rows imported")
+	file := filepath.Join(dir, "shown.csv")
+	if err := os.WriteFile(file, []byte("id,name\nv5,Vendor 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var shown strings.Builder
+	terminal := &process{out: &shown, err: &shown, errTerminal: true, environ: []string{"GAVEL_MANAGE_KEY=" + key}}
+	if code := terminal.run([]string{"import", "vendors", file, "--manage=" + manage}); code != exitSuccess || !strings.Contains(shown.String(), "importing: 0.0 MiB of 0.0 MiB (100 %)") {
+		t.Errorf("code %d, the terminal shows %q", code, shown.String())
+	}
 	if vendors := ask("/public/v1/catalog-search-service/catalogs/vendors"); !strings.Contains(vendors, `"name":"Vendor 4"`) {
 		t.Errorf("the vendors are %s", vendors)
 	}

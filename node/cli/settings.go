@@ -21,7 +21,9 @@ type settings struct {
 	kong.Plugins
 }
 
-func newSettings() settings { return settings{Plugins: kong.Plugins{reflect.New(settingsType()).Interface()}} }
+func newSettings() settings {
+	return settings{Plugins: kong.Plugins{reflect.New(settingsType()).Interface()}}
+}
 
 // settingsType is a struct with a field for each setting, whose tag is that of its flag.
 var settingsType = sync.OnceValue(func() reflect.Type {

@@ -76,3 +76,15 @@ func TestTheDelayOfADrain(t *testing.T) {
 		}
 	}
 }
+
+// A load balancer that has not asked for a minute is none any more.
+func TestTheDelayOfADrainEndsWithTheQuestions(t *testing.T) {
+	n := &node{cfg: testConfig(t.TempDir(), 1)}
+	asked := time.UnixMilli(1_000_000)
+	n.readyzAsked.Store(asked.UnixMilli())
+	for after, want := range map[time.Duration]time.Duration{0: 2 * time.Second, readyzRecent - 1: 2 * time.Second, readyzRecent: 0, time.Hour: 0} {
+		if got := n.drainDelay(asked.Add(after)); got != want {
+			t.Errorf("%s after /readyz was asked, the node serves for %s, want %s", after, got, want)
+		}
+	}
+}

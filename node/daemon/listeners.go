@@ -92,8 +92,7 @@ const readyzRecent = time.Minute
 // serveUntilUnroutable begins an orderly stop: /readyz answers 503, and both listeners go on serving for drain.delay while
 // every answer ends its connection. Load balancers stop sending requests in that time, so none meets a closed port.
 func (n *node) serveUntilUnroutable() {
-	asked := n.readyzAsked.Load()
-	delay := n.cfg.Drain.Duration(asked != 0 && time.Since(time.UnixMilli(asked)) < readyzRecent)
+	delay := n.drainDelay(time.Now())
 	n.draining.Store(true)
 	n.stopping.Store(true)
 	if server := n.resources.auction.Load(); server != nil {
@@ -108,6 +107,12 @@ func (n *node) serveUntilUnroutable() {
 	case err := <-n.failed: // Nobody is served any more.
 		n.log.Error("listener_failed", slog.Any("err", err))
 	}
+}
+
+// drainDelay returns how long a node goes on serving that is told to stop now.
+func (n *node) drainDelay(now time.Time) time.Duration {
+	asked := n.readyzAsked.Load()
+	return n.cfg.Drain.Duration(asked != 0 && now.Sub(time.UnixMilli(asked)) < readyzRecent)
 }
 
 // answerReadyz returns what readiness returns, and remembers that somebody asked.

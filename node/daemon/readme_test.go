@@ -209,9 +209,13 @@ func TestTheDemosCallsHaveWinners(t *testing.T) {
 func TestTheDemoPrintsItsKeysFirst(t *testing.T) {
 	cfg := testConfig(t.TempDir(), 1)
 	small := &DemoOptions{Products: 300, Vendors: 10, Campaigns: 20}
-	first := run(t, cfg, Options{Demo: small}) // Its keys are in a file.
+	terminal := &output{}
+	first := run(t, cfg, Options{Demo: small, Log: terminal, LogTerminal: true}) // Its keys are in a file.
 	first.filled()
 	first.stop()
+	if shown := terminal.String(); !strings.Contains(shown, "filling the demo market: 100 %") {
+		t.Errorf("the terminal does not show how far the market is filled: %q", shown)
+	}
 	again := run(t, cfg, Options{Demo: small})
 	again.filled()
 	again.stop()

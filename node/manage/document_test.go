@@ -74,6 +74,57 @@ func TestDocument(t *testing.T) {
 	golden(t, "testdata/openapi.json", pretty.Bytes())
 }
 
+// TestNamesOfGeneratedCode: generators of clients write names of members without signs between the words, and two members of an
+// object may not become one.
+func TestNamesOfGeneratedCode(t *testing.T) {
+	objects := 0
+	for name, s := range description(t).Components.Schemas {
+		seen := map[string]string{}
+		for member, m := range s.Value.Properties {
+			written := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(member))
+			if own, ok := m.Value.Extensions["x-go-name"].(string); ok {
+				written = strings.ToLower(own)
+			}
+			if seen[written] != "" {
+				t.Errorf("%s has the members %s and %s, which are one in generated code", name, member, seen[written])
+			}
+			seen[written] = member
+		}
+		objects += min(1, len(seen))
+	}
+	if objects < 100 {
+		t.Errorf("only %d objects were looked at", objects)
+	}
+}
+
+// TestServersOfOperations: what both listeners answer names the auction listener first, everything else the management listener.
+func TestServersOfOperations(t *testing.T) {
+	doc, auctions := description(t), 0
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if !strings.HasPrefix(path, "/v2/") && path != "/healthz" {
+				if op.Servers != nil {
+					t.Errorf("%s %s has servers of its own: %v", method, path, *op.Servers)
+				}
+				continue
+			}
+			auctions++
+			var urls []string
+			if op.Servers != nil {
+				for _, server := range *op.Servers {
+					urls = append(urls, server.URL)
+				}
+			}
+			if want := []string{"http://gavel.test:8080", doc.Servers[0].URL}; !slices.Equal(urls, want) {
+				t.Errorf("%s %s has the servers %q, want %q", method, path, urls, want)
+			}
+		}
+	}
+	if auctions < 5 {
+		t.Errorf("only %d operations of the auction listener", auctions)
+	}
+}
+
 // TestRoutes lists every operation, so that a change of the API is one line in a diff.
 func TestRoutes(t *testing.T) {
 	var lines []string
