@@ -98,6 +98,7 @@ test-all: format vet clients environment ## Run all tests: also the console in a
 	GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) "$${long[@]}" | grep --line-buffered -v 'no test files'; \
 	go test -short -timeout $(TIMEOUT) "$${same[@]}" | grep --line-buffered -v 'no test files'; echo "tests: $$SECONDS s"
 	@SECONDS=0; $(MAKE) sinks; echo "sinks: $$SECONDS s"
+	@SECONDS=0; $(MAKE) generators; echo "generators: $$SECONDS s"
 	@SECONDS=0; $(MAKE) web-check; echo "console: $$SECONDS s"
 	@SECONDS=0; $(MAKE) render; echo "chart and Compose files: $$SECONDS s"
 	@SECONDS=0; $(MAKE) race; echo "race detector: $$SECONDS s"
@@ -141,6 +142,12 @@ compat: ## Run the published clients, unmodified, against a node. Needs Node.js 
 sinks: ## Run the tests of sinks against Kafka (kfake) and NATS JetStream, and three nodes whose leaders are killed. SINK_MINUTES=60 for longer.
 	@mkdir -p bin; cd node/sinks/brokers; if go list -deps -test . >../../../bin/sinks.log 2>&1; then go vet . && GAVEL_SINK_MINUTES=$(SINK_MINUTES) go test -count=1 -timeout 0 .; \
 	else echo "SKIPPED: sinks with brokers. Their modules are missing (is the module proxy reachable?):"; tail -n 3 ../../../bin/sinks.log; fi
+
+# The generators are in a module of their own, too.
+.PHONY: generators
+generators: ## Let oapi-codegen and openapi-typescript write clients from the OpenAPI description, and compile them.
+	@mkdir -p bin; cd node/manage/generators; if go list -deps -test . tool >../../../bin/generators.log 2>&1; then go vet . && go test -count=1 -timeout $(TIMEOUT) .; \
+	else echo "SKIPPED: generators of clients. Their modules are missing (is the module proxy reachable?):"; tail -n 3 ../../../bin/generators.log; fi
 
 .PHONY: conformance
 conformance: ## Replay the exchanges of node/hotpath/testdata against any node. BASE_URL=, KEY=, MANAGE_URL=, MANAGE_KEY=; without BASE_URL a fresh one.
