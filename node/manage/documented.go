@@ -27,13 +27,25 @@ var documentedYAML []byte
 //go:embed members.yaml
 var membersYAML []byte
 
-// describedMembers returns the texts of members.yaml, which nobody may change.
-var describedMembers = sync.OnceValues(func() (texts map[string]string, err error) {
-	if err = yaml.UnmarshalWithOptions(membersYAML, &texts, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("members.yaml: %w", err)
-	}
-	return texts, nil
-})
+// parametersYAML describes the parameters of operations that no Go type describes.
+//
+//go:embed parameters.yaml
+var parametersYAML []byte
+
+// describedMembers and describedParameters return the texts of their files, which nobody may change.
+var (
+	describedMembers    = textsOf("members.yaml", membersYAML)
+	describedParameters = textsOf("parameters.yaml", parametersYAML)
+)
+
+func textsOf(file string, content []byte) func() (map[string]string, error) {
+	return sync.OnceValues(func() (texts map[string]string, err error) {
+		if err = yaml.UnmarshalWithOptions(content, &texts, yaml.Strict()); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		return texts, nil
+	})
+}
 
 // examplesYAML has an example for each operation with a JSON body.
 //

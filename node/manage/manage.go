@@ -216,6 +216,11 @@ func (s *Server) mountOther(members map[string]string) error {
 		return err
 	}
 	resource.DescribeMembers(s.api.OpenAPI(), members)
+	parameters, err := describedParameters()
+	if err != nil {
+		return err
+	}
+	resource.DescribeParameters(s.api.OpenAPI(), parameters)
 	s.routes.HandleFunc("GET /openapi.json", s.serveOpenAPI)
 	s.routes.HandleFunc("GET /readyz", s.ready)
 	s.routes.HandleFunc("GET /healthz", s.v2)

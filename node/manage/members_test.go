@@ -67,3 +67,36 @@ func TestEveryMemberIsDescribed(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryParameterIsDescribed is the same for what stands in paths, queries and headers.
+func TestEveryParameterIsDescribed(t *testing.T) {
+	names := map[string]bool{}
+	for _, o := range operations(t) {
+		for _, p := range o.op.Parameters {
+			names[p.Value.Name], names[o.id+"."+p.Value.Name] = true, true
+			if p.Value.Description == "" && p.Value.Schema.Value.Description == "" {
+				t.Errorf("%s %s of %s has no description", p.Value.In, p.Value.Name, o.id)
+			}
+		}
+	}
+	for _, item := range description(t).Paths.Map() { // Those that need no key, too.
+		for _, op := range item.Operations() {
+			for _, p := range op.Parameters {
+				names[p.Value.Name], names[op.OperationID+"."+p.Value.Name] = true, true
+			}
+		}
+	}
+	text, err := os.ReadFile("parameters.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts map[string]string
+	if err := yaml.Unmarshal(text, &texts); err != nil {
+		t.Fatal(err)
+	}
+	for name := range texts {
+		if !names[name] {
+			t.Errorf("parameters.yaml describes %s, which is no parameter", name)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -24,6 +25,27 @@ func DescribeMembers(api *huma.OpenAPI, texts map[string]string) {
 			}
 			for _, r := range op.Responses {
 				d.contents(r.Content)
+			}
+		}
+	}
+}
+
+// DescribeParameters gives every parameter that has no description the one of its name, or of its operation and name with a dot
+// between them.
+func DescribeParameters(api *huma.OpenAPI, texts map[string]string) {
+	for _, item := range api.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Patch, item.Delete} {
+			if op == nil {
+				continue
+			}
+			for i, p := range op.Parameters {
+				text := cmp.Or(texts[op.OperationID+"."+p.Name], texts[p.Name])
+				if text == "" || p.Description != "" || p.Schema != nil && p.Schema.Description != "" {
+					continue
+				}
+				own := *p // Operations may share a parameter.
+				own.Description = text
+				op.Parameters[i] = &own
 			}
 		}
 	}
