@@ -59,6 +59,13 @@ func TestExportOfAMarket(t *testing.T) {
 			t.Fatal("the shoppers caused no charge")
 		}
 	}
+	events := filepath.Join(dir, "events.ndjson")
+	if r := gavel(nil, command("events", "ndjson", events)...); r.code != exitFailed || !strings.Contains(r.err, "eventRetentionDays is 0") {
+		t.Errorf("a marketplace that keeps no events: code %d: %s", r.code, r.err)
+	}
+	if _, err := os.Stat(events); !os.IsNotExist(err) {
+		t.Errorf("a file of no events was written: %v", err)
+	}
 	stop()
 	want := map[string]int64{}
 	report := checkedDirectory(t, dir)

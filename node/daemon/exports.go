@@ -74,6 +74,10 @@ func (k localKeys) Export(ctx context.Context, marketplace string, r operator.Ex
 	if err != nil {
 		return err
 	}
+	tenant := k.store.Tenant(ordinal)
+	if export.Dataset(r.Dataset) == export.Events && tenant.Settings().EventDays == 0 {
+		return operator.ErrNoEvents
+	}
 	groups := k.dataGroups()
 	for _, g := range groups {
 		if err := k.cluster.Barrier(ctx, g); err != nil {
@@ -81,7 +85,7 @@ func (k localKeys) Export(ctx context.Context, marketplace string, r operator.Ex
 		}
 	}
 	span := shard.Span{From: r.From.UnixMilli(), To: r.To.UnixMilli()}
-	_, err = export.Write(ctx, k.store.Tenant(ordinal), groups, export.Dataset(r.Dataset), span, export.Format(r.Format), w)
+	_, err = export.Write(ctx, tenant, groups, export.Dataset(r.Dataset), span, export.Format(r.Format), w)
 	return err
 }
 

@@ -19,8 +19,11 @@ type ExportRequest struct {
 	From, To time.Time
 }
 
+// ErrNoEvents is returned by an export of events of a marketplace that keeps none.
+var ErrNoEvents = errors.New("the marketplace keeps no events: its setting eventRetentionDays is 0")
+
 // Exports writes what the groups of a node have recorded. An empty marketplace id is the first one; ErrNoSuch is returned
-// for an unknown one.
+// for an unknown one, and ErrNoEvents.
 type Exports interface {
 	Export(ctx context.Context, marketplace string, r ExportRequest, w io.Writer) error
 }
@@ -64,6 +67,8 @@ func (h localHandler) export(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // The caller must not take half a file for a whole one.
 	case errors.Is(err, ErrNoSuch):
 		h.refuse(w, apierr.ResourceNotFound, err)
+	case errors.Is(err, ErrNoEvents):
+		h.refuse(w, apierr.InvalidOperation, err)
 	default:
 		h.refuse(w, apierr.ServiceUnavailable, err)
 	}
