@@ -13,9 +13,9 @@ const startMillis = 180_000; // A busy machine needs longer than an idle one.
 export const admin = { email: "ada@example.com", password: "correct horse battery staple" };
 
 // Ports are below the range that the kernel uses for outgoing connections. Otherwise the browser could get the port of a
-// node that is stopped for a moment. Test files run beside each other, so those of neighbouring processes are far apart.
+// node that is stopped for a moment.
 const [portFirst, portCount] = [20_000, 12_000];
-let portNext = process.pid * 997;
+let portNext = process.pid * 37;
 
 async function freePort() {
   for (let tries = 0; tries < portCount; tries++) {
