@@ -197,11 +197,19 @@ func (r *plainRequest) setField(f fields, value []byte, length *int) bool {
 	return true
 }
 
-// plainHost reports whether a host consists of the characters of names, IPv4 addresses and ports. fasthttp reads requests with
-// any other host.
+// plainHost reports whether a host consists of the characters of names and IPv4 addresses, with or without a port of digits behind
+// one colon. fasthttp reads requests with any other host, and refuses some of them.
 func plainHost(value []byte) bool {
+	port := false
 	for _, c := range value {
-		if !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '.' || c == '-' || c == '_' || c == ':') {
+		switch {
+		case c >= '0' && c <= '9':
+		case port:
+			return false
+		case c == ':':
+			port = true
+		case c|0x20 >= 'a' && c|0x20 <= 'z' || c == '.' || c == '-' || c == '_':
+		default:
 			return false
 		}
 	}
