@@ -60,7 +60,7 @@ func RunTime(pid int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// ProcessCPU is the user and system time another process has used, to 10 ms.
+// ProcessCPU is the user and system time another process has used, each rounded down to 10 ms.
 func ProcessCPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
