@@ -20,6 +20,7 @@ import (
 func config(fs vfs.FS, groups ...uint16) raftstore.Config {
 	return raftstore.Config{
 		Dir: "node", FS: fs, NodeID: "n1", Groups: groups, Machine: raftstoretest.Factory, Expect: 1,
+		RPCsInFlight: raftstoretest.RPCsInFlight,
 	}
 }
 

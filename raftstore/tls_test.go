@@ -39,7 +39,7 @@ func TestClusterOverTLS(t *testing.T) {
 			Dir: "node", FS: vfs.NewMem(), NodeID: id, Groups: []uint16{0, 1}, Seeds: seeds, Expect: 3, PeerListen: "127.0.0.1:0", Learner: true,
 			TLS:     &raftstore.TLS{Certificate: certificate, Key: key, Authority: ca},
 			Machine: func(uint16) raftstore.StateMachine { return raftstoretest.NewLedger() }, Noop: raftstoretest.LedgerNoop,
-			Logger: slog.New(slog.DiscardHandler),
+			Logger: slog.New(slog.DiscardHandler), RPCsInFlight: raftstoretest.RPCsInFlight,
 		}
 		if l := listeners[id]; l != nil {
 			c.Listen = func(string) (net.Listener, error) { return l, nil }

@@ -127,7 +127,7 @@ func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (confi
 		Dir: "node", FS: n.disk, NodeID: n.ID, Groups: []uint16{1}, Seeds: seeds, Expect: len(seeds), PeerListen: n.Address, Insecure: true,
 		Machine: func(uint16) raftstore.StateMachine { return ledger },
 		Listen:  n.host.Listen, Dial: n.host.Dial, Noop: LedgerNoop, Logger: slog.New(slog.DiscardHandler),
-		CacheBytes: 1 << 20,
+		CacheBytes: 1 << 20, RPCsInFlight: RPCsInFlight,
 		Exit: func(int) {
 			once.Do(func() {
 				c.Exits.Add(1)
