@@ -37,9 +37,10 @@ export function bannerTests(given) {
     await dialog.getByLabel("Opens").fill("https://shop.example/sale");
     await pick("Template", "Banner of the test");
     await dialog.getByLabel("headline").fill("<img src=x onerror=alert(1)> Sale");
-    const frame = page.frameLocator('iframe[title="Preview of the banner"]');
-    await frame.getByText("<img src=x onerror=alert(1)> Sale").waitFor(); // As text.
-    assert.equal(await page.locator('iframe[title="Preview of the banner"]').getAttribute("sandbox"), "");
+    const preview = page.locator('iframe[title="Preview of the banner"]');
+    await preview.scrollIntoViewIfNeeded(); // What is in a frame out of sight may not be laid out.
+    await preview.contentFrame().getByText("<img src=x onerror=alert(1)> Sale").waitFor(); // As text.
+    assert.equal(await preview.getAttribute("sandbox"), "");
     await dialog.getByLabel("Other members").fill('{"stars": 9}');
     await dialog.getByRole("button", { name: "Create banner" }).click();
     await dialog.getByText(/does not satisfy maximum of the template's schema/).waitFor();
