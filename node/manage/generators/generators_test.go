@@ -39,11 +39,8 @@ func TestOapiCodegen(t *testing.T) {
 
 // TestOpenAPITypescript writes the types of TypeScript, and checks them.
 func TestOpenAPITypescript(t *testing.T) {
-	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("Node.js with npm is not installed")
-	}
 	if _, err := os.Stat("node_modules"); err != nil {
-		run(t, "npm", "ci", "--silent")
+		t.Skip("openapi-typescript is not installed: make generators does that, or says why it cannot")
 	}
 	file := filepath.Join(t.TempDir(), "schema.ts")
 	run(t, "npm", "exec", "--", "openapi-typescript", description, "--output", file)
