@@ -147,7 +147,7 @@ sinks: ## Run the tests of sinks against Kafka (kfake) and NATS JetStream, and t
 
 # The generators are in a module of their own, too.
 .PHONY: generators
-generators: ## Let oapi-codegen and openapi-typescript write clients from the OpenAPI description, and compile them.
+generators: ## Let oapi-codegen and openapi-typescript write clients from the OpenAPI description, and check their types.
 	@mkdir -p bin; cd node/manage/generators; if [ ! -d node_modules ] && ! npm ci --silent >../../../bin/npm-generators.log 2>&1; then \
 		echo "SKIPPED: openapi-typescript. npm ci failed (is npm installed, and the registry reachable?):"; tail -n 3 ../../../bin/npm-generators.log; fi; \
 	if go list -deps -test . tool >../../../bin/generators.log 2>&1; then go vet . && go test -count=1 -timeout $(TIMEOUT) .; \

@@ -19,7 +19,7 @@ const countersEvery = 5 * time.Second
 
 // demo prints the banner, fills the market, prints calls that have winners, and runs simulated shoppers until the context
 // ends. The keys are printed before the market is filled: whoever ends a long fill has them all the same. A market with a
-// history is filled before the listeners open (writeHistory).
+// history is filled before the listeners open, by writeHistory, which prints the keys then.
 func (n *node) demo(ctx context.Context, o Options) error {
 	options := o.Demo.market()
 	options.Progress = func(done, total int) {

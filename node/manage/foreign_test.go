@@ -90,15 +90,9 @@ func ownedOfVendor(t *testing.T, w *managetest.Environment) map[string]string {
 	ids := owned(t, w)
 	made := func(path, body, member string) string {
 		t.Helper()
-		rec := call(w, "POST", "/public/v1/"+path, "management", body)
-		if rec.Code > 299 {
-			t.Fatalf("%s: %d %s", path, rec.Code, rec.Body)
-		}
-		return memberOf(t, rec, member)
+		return create(t, w, "POST", path, body, member)
 	}
-	if rec := call(w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", "management", `{"vendors":[{"id":"other","name":"O"}]}`); rec.Code != http.StatusOK {
-		t.Fatal(rec.Body)
-	}
+	create(t, w, "PUT", "catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"other","name":"O"}]}`, "")
 	campaign := "campaign-service/campaigns/" + ids["campaign_id"]
 	ids["bid_id"] = made(campaign+"/bids", `{"bids":[{"target":{"type":"product","id":"mine"},"amount":2}]}`, "bids.0.bidId")
 	ids["restriction_id"] = made(campaign+"/restrictions", `{"restrictionTypeId":1,"limit":3}`, "id")

@@ -22,16 +22,7 @@ func owned(t *testing.T, w *managetest.Environment) map[string]string {
 	t.Helper()
 	made := func(method, path, body, member string) string {
 		t.Helper()
-		rec := call(w, method, "/public/v1/"+path, "management", body)
-		if rec.Code > 299 {
-			t.Fatalf("%s %s: %d %s", method, path, rec.Code, rec.Body)
-		}
-		var out map[string]any
-		if err := json.Unmarshal(rec.Body.Bytes(), &out); err != nil {
-			t.Fatal(err)
-		}
-		id, _ := out[member].(string)
-		return id
+		return create(t, w, method, path, body, member)
 	}
 	made("PUT", "catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"mine","name":"V"}]}`, "")
 	made("PUT", "catalog-search-service/catalogs/products", `{"products":[{"id":"mine","name":"P","vendors":["mine"],"categories":[]}]}`, "")
@@ -51,6 +42,19 @@ func owned(t *testing.T, w *managetest.Environment) map[string]string {
 	ids["job_id"] = made("POST", "offsite-ads/advertisers", `{"vendorId":"mine"}`, "jobId")
 	ids["webhook_id"] = made("POST", "webhooks/webhooks", `{"url":"https://example.com/","channel":"job:finish"}`, "id")
 	return ids
+}
+
+// create sends a request as the main tenant and returns a member of the answer; an empty member is none.
+func create(t *testing.T, w *managetest.Environment, method, path, body, member string) string {
+	t.Helper()
+	rec := call(w, method, "/public/v1/"+path, "management", body)
+	if rec.Code > 299 {
+		t.Fatalf("%s %s: %d %s", method, path, rec.Code, rec.Body)
+	}
+	if member == "" {
+		return ""
+	}
+	return memberOf(t, rec, member)
 }
 
 // TestOtherTenantsIDs: for every id of the main tenant another tenant gets the answer for an unknown id, byte for byte.

@@ -53,50 +53,39 @@ func TestEveryMemberIsDescribed(t *testing.T) {
 		t.Errorf("only %d names were found", len(names))
 	}
 
-	text, err := os.ReadFile("members.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts map[string]string
-	if err := yaml.Unmarshal(text, &texts); err != nil {
-		t.Fatal(err)
-	}
-	for name := range texts {
-		if !names[name] {
-			t.Errorf("members.yaml describes %s, which does not exist", name)
-		}
-	}
+	everyTextIsUsed(t, "members.yaml", names)
 }
 
 // TestEveryParameterIsDescribed is the same for what stands in paths, queries and headers.
 func TestEveryParameterIsDescribed(t *testing.T) {
 	names := map[string]bool{}
-	for _, o := range operations(t) {
-		for _, p := range o.op.Parameters {
-			names[p.Value.Name], names[o.id+"."+p.Value.Name] = true, true
-			if p.Value.Description == "" && p.Value.Schema.Value.Description == "" {
-				t.Errorf("%s %s of %s has no description", p.Value.In, p.Value.Name, o.id)
-			}
-		}
-	}
-	for _, item := range description(t).Paths.Map() { // Those that need no key, too.
+	for _, item := range description(t).Paths.Map() {
 		for _, op := range item.Operations() {
 			for _, p := range op.Parameters {
 				names[p.Value.Name], names[op.OperationID+"."+p.Value.Name] = true, true
+				if p.Value.Description == "" && p.Value.Schema.Value.Description == "" {
+					t.Errorf("%s %s of %s has no description", p.Value.In, p.Value.Name, op.OperationID)
+				}
 			}
 		}
 	}
-	text, err := os.ReadFile("parameters.yaml")
+	everyTextIsUsed(t, "parameters.yaml", names)
+}
+
+// everyTextIsUsed fails for a text of a file that describes none of the names.
+func everyTextIsUsed(t *testing.T, file string, names map[string]bool) {
+	t.Helper()
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var texts map[string]string
-	if err := yaml.Unmarshal(text, &texts); err != nil {
+	if err := yaml.Unmarshal(content, &texts); err != nil {
 		t.Fatal(err)
 	}
 	for name := range texts {
 		if !names[name] {
-			t.Errorf("parameters.yaml describes %s, which is no parameter", name)
+			t.Errorf("%s describes %s, which does not exist", file, name)
 		}
 	}
 }
