@@ -21,14 +21,6 @@ type adminCommand struct {
 	ResetPassword adminResetPassword `cmd:"" help:"Set another password for a user of the console and turn its second factor off; all sessions of the user end."`
 }
 
-// newAdmin returns the commands with a flag for every setting, because they need the node's data directory.
-func newAdmin() adminCommand {
-	return adminCommand{
-		Create: adminCreate{settings: newSettings()}, List: adminList{settings: newSettings()},
-		Remove: adminRemove{settings: newSettings()}, ResetPassword: adminResetPassword{settings: newSettings()},
-	}
-}
-
 // newPassword is where the password of a user comes from.
 type newPassword struct {
 	PasswordFrom string `help:"File whose first line is the password, 12 to 256 characters; - is standard input. Default: a random password is made and printed." placeholder:"FILE"`

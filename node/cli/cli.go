@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,20 +87,31 @@ type commands struct {
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Print what may complete a command line; for the scripts of completion."`
 }
 
-// newCommands returns the grammar with a flag for every setting in the commands that use the configuration.
-func newCommands() *commands {
+// newCommands returns the grammar for a command line. Of the commands that use the configuration, those that the command
+// line names have a flag for every setting: kong prepares each flag of each command, and the settings of the others were
+// most of the time that gavel took for gavel --version. The two hidden commands that describe all others see all flags.
+func newCommands(args []string) *commands {
+	everything := slices.Contains(args, "manual") || slices.Contains(args, "complete")
+	of := func(command string) settings {
+		if everything || slices.Contains(args, command) {
+			return newSettings()
+		}
+		return settings{}
+	}
 	return &commands{
-		Serve:   serveCommand{newSettings()},
-		Demo:    demoCommand{settings: newSettings()},
-		Restore: restoreCommand{settings: newSettings()},
-		Recover: recoverCommand{settings: newSettings()},
-		Keys:    newKeys(),
-		Admin:   newAdmin(),
-		Export:  exportCommand{settings: newSettings()},
-		Config: configCommand{
-			Check: configCheck{settings: newSettings()},
-			Print: configPrint{settings: newSettings()},
+		Serve:   serveCommand{of("serve")},
+		Demo:    demoCommand{settings: of("demo")},
+		Restore: restoreCommand{settings: of("restore")},
+		Recover: recoverCommand{settings: of("recover")},
+		Keys: keysCommand{
+			Create: keysCreate{settings: of("create")}, List: keysList{settings: of("list")}, Revoke: keysRevoke{settings: of("revoke")},
 		},
+		Admin: adminCommand{
+			Create: adminCreate{settings: of("create")}, List: adminList{settings: of("list")},
+			Remove: adminRemove{settings: of("remove")}, ResetPassword: adminResetPassword{settings: of("reset-password")},
+		},
+		Export: exportCommand{settings: of("export")},
+		Config: configCommand{Check: configCheck{settings: of("check")}, Print: configPrint{settings: of("print")}},
 	}
 }
 
@@ -121,9 +133,9 @@ type errPrinted int
 func (e errPrinted) Error() string { return "exit code " + strconv.Itoa(int(e)) }
 
 func (p *process) run(args []string) int {
-	grammar := newCommands()
+	args = withCommand(args)
 	exited := -1
-	parser, err := kong.New(grammar,
+	parser, err := kong.New(newCommands(args),
 		kong.Name("gavel"),
 		kong.Description(description),
 		kong.Writers(p.out, p.err),
@@ -134,7 +146,7 @@ func (p *process) run(args []string) int {
 	if err != nil {
 		panic("cli: the grammar is wrong: " + err.Error())
 	}
-	parsed, err := parser.Parse(withCommand(args))
+	parsed, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited
 	}

@@ -8,9 +8,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/config"
@@ -258,4 +261,40 @@ func TestVersion(t *testing.T) {
 	if r.code != exitSuccess || !strings.HasPrefix(r.out, "gavel "+version+"\ncommit ") || !strings.Contains(r.out, "go1.") {
 		t.Errorf("code %d: %q", r.code, r.out)
 	}
+}
+
+// A command that the command line names has all its flags, although the settings of the others are left out.
+func TestANamedCommandHasAllItsFlags(t *testing.T) {
+	everything, largest := grammarOf(t, "manual"), 0
+	for _, leaf := range everything.Model.Leaves(false) {
+		path := strings.Fields(leaf.Path())
+		node := grammarOf(t, path...).Model.Node
+		for _, name := range path {
+			node = childNamed(node, name)
+		}
+		if got, want := flagNames(node), flagNames(leaf); !slices.Equal(got, want) {
+			t.Errorf("%v has %d flags, expected %d", path, len(got), len(want))
+		}
+		largest = max(largest, len(leaf.Flags))
+	}
+	if largest < len(config.Settings()) {
+		t.Errorf("no command has the flags of all %d settings: %d", len(config.Settings()), largest)
+	}
+}
+
+func grammarOf(t *testing.T, args ...string) *kong.Kong {
+	t.Helper()
+	parser, err := kong.New(newCommands(args), kong.Name("gavel"), kong.Bind(&process{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser
+}
+
+func flagNames(n *kong.Node) []string {
+	names := make([]string, 0, len(n.Flags))
+	for _, f := range n.Flags {
+		names = append(names, f.Name)
+	}
+	return names
 }

@@ -41,11 +41,12 @@ func TestGuidesNameExistingCommands(t *testing.T) {
 
 // parseOnly reads a command line and runs nothing.
 func parseOnly(words []string) error {
-	parser, err := kong.New(newCommands(), kong.Name("gavel"), kong.Exit(func(int) {}), kong.Bind(&process{}))
+	words = withCommand(words)
+	parser, err := kong.New(newCommands(words), kong.Name("gavel"), kong.Exit(func(int) {}), kong.Bind(&process{}))
 	if err != nil {
 		return err
 	}
-	_, err = parser.Parse(withCommand(words))
+	_, err = parser.Parse(words)
 	return err
 }
 

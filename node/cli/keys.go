@@ -22,13 +22,6 @@ type keysCommand struct {
 	Revoke   keysRevoke   `cmd:"" help:"Revoke a key on the node's own machine."`
 }
 
-// newKeys returns the commands with a flag for every setting in those that need the node's data directory.
-func newKeys() keysCommand {
-	return keysCommand{
-		Create: keysCreate{settings: newSettings()}, List: keysList{settings: newSettings()}, Revoke: keysRevoke{settings: newSettings()},
-	}
-}
-
 // keysGenerate generates a key without a node.
 type keysGenerate struct {
 	Kind string `required:"" enum:"auction,management" help:"Interface that the key is for: auction is /v2, management is /public/v1." placeholder:"auction|management"`
