@@ -34,7 +34,7 @@ func (s *Service) CreateAdmin(ctx context.Context, email, name, password string)
 	if err := errors.Join(CheckEmail(email), checkPerson(name, password)); err != nil {
 		return err
 	}
-	hash, err := s.hasher.Hash(ctx, password)
+	hash, err := s.deps.Hasher.Hash(ctx, password)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *Service) ResetPassword(ctx context.Context, email, password string) err
 	if err != nil {
 		return err
 	}
-	hash, err := s.hasher.Hash(ctx, password)
+	hash, err := s.deps.Hasher.Hash(ctx, password)
 	if err != nil {
 		return err
 	}

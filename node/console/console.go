@@ -58,6 +58,8 @@ type Deps struct {
 	Current func(at time.Time) bool
 	Now     func() time.Time
 	Log     *slog.Logger
+	// Hasher makes and checks the hashes of passwords. If nil, login.NewHasher does; tests use cheaper hashes.
+	Hasher *login.Hasher
 	// Audit writes an entry of the audit log as it is at the end of its request. It may be nil.
 	Audit func(marketplace uint16, e store.AuditEntry)
 }
@@ -66,7 +68,6 @@ type Deps struct {
 type Service struct {
 	config   Config
 	deps     Deps
-	hasher   *login.Hasher
 	attempts *login.Attempts
 	// byProvider are the attempts through the identity provider. They are counted apart, because an attempt with a password names any
 	// text as the account, also one that stands for somebody else's address here.
@@ -92,8 +93,11 @@ func New(c Config, d Deps) (*Service, error) {
 	if d.Tail == nil {
 		d.Tail = logtail.New(d.Now())
 	}
+	if d.Hasher == nil {
+		d.Hasher = login.NewHasher()
+	}
 	return &Service{
-		config: c, deps: d, hasher: login.NewHasher(), attempts: login.NewAttempts(), byProvider: login.NewAttempts(), origins: http.NewCrossOriginProtection(),
+		config: c, deps: d, attempts: login.NewAttempts(), byProvider: login.NewAttempts(), origins: http.NewCrossOriginProtection(),
 		touches: make(chan store.LoginKey, touchesMax), files: f, hub: newHub(d.Watch, d.Latencies),
 	}, nil
 }

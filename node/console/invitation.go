@@ -65,6 +65,6 @@ func (h handlers) accountOf(r *http.Request, email string, in *Acceptance) (stor
 	if err := checkPerson(in.Name, in.Password); err != nil {
 		return store.ConsoleUser{}, err
 	}
-	hash, err := h.hasher.Hash(r.Context(), in.Password)
+	hash, err := h.deps.Hasher.Hash(r.Context(), in.Password)
 	return store.ConsoleUser{Name: in.Name, PasswordHash: hash}, err
 }

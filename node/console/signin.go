@@ -135,7 +135,7 @@ func (h handlers) password(r *http.Request, email, password string) (store.Conso
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return u, attempt, err
 	}
-	ok, outdated, err := h.hasher.Verify(r.Context(), password, u.PasswordHash)
+	ok, outdated, err := h.deps.Hasher.Verify(r.Context(), password, u.PasswordHash)
 	switch {
 	case err != nil:
 		return u, attempt, err
@@ -156,7 +156,7 @@ func isCode(err error, code apierr.Code) bool {
 
 // rehash replaces a hash with older parameters. It may fail; the next sign-in tries again.
 func (h handlers) rehash(ctx context.Context, u *store.ConsoleUser, password string) {
-	hash, err := h.hasher.Hash(ctx, password)
+	hash, err := h.deps.Hasher.Hash(ctx, password)
 	if err != nil {
 		return
 	}
@@ -242,7 +242,7 @@ func (h handlers) setup(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // createAdmin makes the first admin of the cluster. ErrAlreadyExists when there was one before.
 func (s *Service) createAdmin(ctx context.Context, email, name, password string) (store.ConsoleUser, error) {
-	hash, err := s.hasher.Hash(ctx, password)
+	hash, err := s.deps.Hasher.Hash(ctx, password)
 	if err != nil {
 		return store.ConsoleUser{}, err
 	}
@@ -276,7 +276,7 @@ func (h handlers) changePassword(w http.ResponseWriter, r *http.Request) (any, e
 		return nil, err
 	}
 	attempt.Succeeded()
-	hash, err := h.hasher.Hash(r.Context(), in.New)
+	hash, err := h.deps.Hasher.Hash(r.Context(), in.New)
 	if err != nil {
 		return nil, err
 	}

@@ -55,13 +55,19 @@ func CheckPassword(text string) error {
 type Hasher struct {
 	running chan struct{}
 	waiting chan struct{}
+	cost    parameters
 	unknown string // The hash of a password that nobody has.
 }
 
 // NewHasher returns a Hasher.
-func NewHasher() *Hasher {
-	h := &Hasher{running: make(chan struct{}, hashesAtOnce), waiting: make(chan struct{}, hashesAtOnce+hashesWaiting)}
-	h.unknown = encodeHash(parameters{argonMemory, argonPasses, argonThreads}, make([]byte, argonSalt), make([]byte, argonKey))
+func NewHasher() *Hasher { return newHasher(parameters{argonMemory, argonPasses, argonThreads}) }
+
+// NewHasherForTests returns a Hasher whose hashes cost next to nothing and protect nothing, for tests that sign in often.
+func NewHasherForTests() *Hasher { return newHasher(parameters{8, 1, 1}) }
+
+func newHasher(cost parameters) *Hasher {
+	h := &Hasher{running: make(chan struct{}, hashesAtOnce), waiting: make(chan struct{}, hashesAtOnce+hashesWaiting), cost: cost}
+	h.unknown = encodeHash(cost, make([]byte, argonSalt), make([]byte, argonKey))
 	return h
 }
 
@@ -90,8 +96,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	defer end()
 	salt := make([]byte, argonSalt)
 	_, _ = rand.Read(salt) // crypto/rand never returns an error.
-	p := parameters{argonMemory, argonPasses, argonThreads}
-	return encodeHash(p, salt, p.key(password, salt)), nil
+	return encodeHash(h.cost, salt, h.cost.key(password, salt)), nil
 }
 
 // Verify reports whether a password has the hash, and whether the hash should be replaced because its parameters are not today's. An
@@ -114,7 +119,7 @@ func (h *Hasher) Verify(ctx context.Context, password, hash string) (ok, outdate
 	}
 	defer end()
 	same := subtle.ConstantTimeCompare(p.key(password, salt), want) == 1
-	return same && !nobody, p != parameters{argonMemory, argonPasses, argonThreads}, nil
+	return same && !nobody, p != h.cost, nil
 }
 
 // parameters are the costs of a hash.

@@ -28,7 +28,7 @@ const (
 	// minutesDefault is how many minutes go test simulates, and minutesShort how many go test -short does; make sim HOURS=n
 	// simulates more.
 	minutesDefault = 300
-	minutesShort   = 10
+	minutesShort   = 4 // Of one cluster.
 	seedDefault    = 1
 )
 
@@ -52,7 +52,7 @@ func TestSimulation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runCluster(t, seed)
+		runCluster(t, seed, faultTime(env("GAVEL_SIM_MINUTES", 0)))
 		return
 	}
 	otherwise := minutesDefault
@@ -68,7 +68,7 @@ func TestSimulation(t *testing.T) {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			f, text, err := runInProcess(t.Context(), seed+n)
+			f, text, err := runInProcess(t.Context(), seed+n, minutes)
 			mu.Lock()
 			defer mu.Unlock()
 			sum.add(f)
@@ -77,7 +77,7 @@ func TestSimulation(t *testing.T) {
 			}
 			failed++
 			t.Errorf("seed %d: %v\n%sagain: GAVEL_SIM_MINUTES=%d GAVEL_SIM_SEED=%d go test -count=1 -v -run 'TestSimulation$' ./node/simulation",
-				seed+n, err, text, int(faultPeriod/time.Minute), seed+n)
+				seed+n, err, text, int(faultTime(minutes)/time.Minute), seed+n)
 		})
 		if mu.Lock(); failed >= failuresMax {
 			mu.Unlock()
@@ -90,6 +90,11 @@ func TestSimulation(t *testing.T) {
 	t.Logf("seeds from %d, %s of real time, %.0f times as fast\n%s", seed, took.Round(time.Second), sum.Seconds/took.Seconds(), sum)
 }
 
+// faultTime is how long faults are injected into each cluster of a run of this many minutes.
+func faultTime(minutes int) time.Duration {
+	return min(faultPeriod, max(1, time.Duration(minutes))*time.Minute)
+}
+
 // failuresMax is the number of failed clusters after which a long run ends.
 const failuresMax = 3
 
@@ -99,13 +104,13 @@ const failuresMax = 3
 const clusterTimeout = 4 * time.Minute
 
 // runInProcess runs one cluster in a process. It returns the cluster's statistics and the failures that the process printed.
-func runInProcess(ctx context.Context, seed int) (f *statistics, text string, err error) {
+func runInProcess(ctx context.Context, seed, minutes int) (f *statistics, text string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSimulation$", "-test.timeout=0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
 	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = append(os.Environ(), fmt.Sprint("GAVEL_SIM_CLUSTER=", seed), "GOMAXPROCS=1", "GOGC=400")
+	cmd.Env = append(os.Environ(), fmt.Sprint("GAVEL_SIM_CLUSTER=", seed), fmt.Sprint("GAVEL_SIM_MINUTES=", minutes), "GOMAXPROCS=1", "GOGC=400")
 	out, err := cmd.CombinedOutput()
 	f = newStatistics()
 	var rest strings.Builder
@@ -124,8 +129,8 @@ func runInProcess(ctx context.Context, seed int) (f *statistics, text string, er
 	return f, rest.String(), err
 }
 
-// runCluster runs one cluster from its bootstrap to its end, and ends the process.
-func runCluster(t *testing.T, seed uint64) {
+// runCluster runs one cluster from its bootstrap to its end, with faults for a time, and ends the process.
+func runCluster(t *testing.T, seed uint64, faults time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		w := newEnvironment(&failureReporter{TB: t}, seed, founders(seed))
@@ -139,7 +144,7 @@ func runCluster(t *testing.T, seed uint64) {
 		for i := range uint64(completers) {
 			clients.Go(w.transferClient(500 + 10*i).completeAll)
 		}
-		w.injectFaults(faultPeriod)
+		w.injectFaults(faults)
 		if w.finish(&clients) {
 			w.check()
 		}

@@ -181,6 +181,7 @@ func (w *Environment) listenerOf(t testing.TB, s *store.Store, c console.Config)
 	}
 	people, err := console.New(c, console.Deps{
 		Store: s, Watch: w.core.Watch, Tokens: w.core, Tail: w.Tail, Now: w.Now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Audit: audit,
+		Hasher: login.NewHasherForTests(),
 	})
 	if err != nil {
 		t.Fatal(err)
