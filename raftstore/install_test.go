@@ -212,6 +212,7 @@ func (b *scriptedLeader) entry(t *testing.T, s *Store, term, prev, prevTerm uint
 // it, and panic at the next entry. One in a new term goes to Raft, which has to learn the term, and is refused the
 // first time.
 func TestLateSnapshotChangesNothing(t *testing.T) {
+	t.Parallel()
 	fs := vfs.NewMem()
 	b := diverged(t, fs, 20)
 	s := openA(t, fs, nil)

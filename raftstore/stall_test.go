@@ -13,6 +13,7 @@ import (
 // A leader that is stopped in the middle of a snapshot, and whose connection stays open, does not keep the follower
 // from answering a candidate: of three nodes these two have to elect one.
 func TestFollowerVotesWhileASnapshotStalls(t *testing.T) {
+	t.Parallel() // It waits for seconds.
 	f := newFollower(t)
 	rest, stopped := io.Pipe() // The leader reads its snapshot, and is stopped.
 	ended := f.install(io.MultiReader(strings.NewReader(strings.Repeat("x", 600<<10)), rest), 1<<20)
@@ -80,6 +81,7 @@ func (d dripping) Read(b []byte) (int, error) {
 
 // A node that stops while a leader sends it a snapshot slowly does not read that to its end.
 func TestCloseWhileASnapshotComes(t *testing.T) {
+	t.Parallel() // It waits for seconds.
 	f := newFollower(t)
 	drip := dripping{make(chan struct{})}
 	ended := f.install(drip, 1<<30)

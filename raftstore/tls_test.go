@@ -21,6 +21,7 @@ import (
 // Three nodes found a cluster over TLS on real sockets, and every one takes commands. A node may
 // not join with the certificate of another one.
 func TestClusterOverTLS(t *testing.T) {
+	t.Parallel() // It waits for seconds.
 	authority := certs.New(t)
 	seeds := []string{}
 	listeners := map[string]net.Listener{}
