@@ -98,8 +98,8 @@ test-all: format vet clients environment ## Run all tests: also the console in a
 	@SECONDS=0; long=(); same=(); while read -r package dir; do \
 		if grep -qs 'testing\.Short()' "$$dir"/*_test.go; then long+=("$$package"); else same+=("$$package"); fi; \
 	done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./...); \
-	GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) "$${long[@]}" | grep --line-buffered -v 'no test files'; \
-	go test -short -timeout $(TIMEOUT) "$${same[@]}" | grep --line-buffered -v 'no test files'; echo "tests: $$SECONDS s"
+	GOGC=300 GAVEL_COMPAT="$$(cat bin/compat)" go test -p 3 -timeout $(TIMEOUT) "$${long[@]}" | grep --line-buffered -v 'no test files'; \
+	GOGC=300 go test -short -timeout $(TIMEOUT) "$${same[@]}" | grep --line-buffered -v 'no test files'; echo "tests: $$SECONDS s"
 	@SECONDS=0; $(MAKE) sinks; echo "sinks: $$SECONDS s"
 	@SECONDS=0; $(MAKE) generators; echo "generators: $$SECONDS s"
 	@SECONDS=0; $(MAKE) web-check; echo "console: $$SECONDS s"
@@ -208,7 +208,7 @@ race: ## Run the tests of make test under the race detector, but for what .ci/ra
 	@if ! command -v "$$(go env CC)" >/dev/null; then echo "SKIPPED: race detector. There is no C compiler $$(go env CC); on Debian: apt-get install gcc libc6-dev"; exit 0; fi; \
 	left() { sed -nE "s/^$$1 +([^ ]+) .*/\1/p" .ci/race.txt; }; \
 	packages="$$(go list ./... | grep -vxF "$$(left package | xargs -r go list)")"; \
-	CGO_ENABLED=1 go test -race -short -timeout $(RACE_TIMEOUT) -skip "^($$(left test | paste -sd '|'))$$" $$packages | grep --line-buffered -v 'no test files'
+	GOGC=300 CGO_ENABLED=1 go test -race -short -p $(PACKAGES) -timeout $(RACE_TIMEOUT) -skip "^($$(left test | paste -sd '|'))$$" ./raftstore $$packages | grep --line-buffered -v 'no test files'
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME=10s. Inputs that reach new code are hardly minimized, which took most of the time.

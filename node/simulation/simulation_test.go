@@ -27,7 +27,7 @@ const (
 	faultPeriod = 10 * time.Minute
 	// minutesDefault is how many minutes go test simulates, and minutesShort how many go test -short does; make sim HOURS=n
 	// simulates more.
-	minutesDefault = 300
+	minutesDefault = 120
 	minutesShort   = 4 // Of one cluster.
 	seedDefault    = 1
 )
