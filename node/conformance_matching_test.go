@@ -205,9 +205,11 @@ func TestConformanceExternalDemandSettings(t *testing.T) {
 		}
 	}
 	s.manage(200, "PATCH", "marketplace-service/settings", `{"externalDemand":{"enabled":false}}`)
-	for _, answer := range s.v2("/v2/auctions", `{"auctions":[{"type":"listings","slots":1,`+demand("dsp-1")+`}]}`) {
-		if answer.status != 400 || answer.errCode() != "unauthorized_external_demand" {
-			t.Errorf("switched off: %d %s", answer.status, answer.body)
+	for _, source := range []string{"dsp-1", "A WRONG SOURCE"} {
+		for _, answer := range s.v2("/v2/auctions", `{"auctions":[{"type":"listings","slots":1,`+demand(source)+`}]}`) {
+			if answer.status != 400 || answer.errCode() != "unauthorized_external_demand" {
+				t.Errorf("%s, switched off: %d %s", source, answer.status, answer.body)
+			}
 		}
 	}
 	if r := s.win(1, `"products":{"ids":["p1"]}`); r.list() != "p1" || r.Winners[0].DemandSource != nil {

@@ -224,6 +224,7 @@ func TestConformanceRefusals(t *testing.T) {
 		"10 MiB without a key":        {401, "invalid_api_key", "POST /v2/auctions HTTP/1.1\r\nHost: x\r\n" + length(ten) + "\r\n\r\n" + ten},
 		"gzip":                        {400, "bad_request", s.request("POST", "/v2/auctions", length(goodAuction), "Content-Encoding: gzip") + goodAuction},
 		"two encodings":               {400, "bad_request", s.request("POST", "/v2/auctions", length(goodAuction), "Content-Encoding: identity, br") + goodAuction},
+		"encodings in two lines":      {400, "bad_request", s.request("POST", "/v2/auctions", length(goodAuction), "Content-Encoding: identity", "Content-Encoding: gzip") + goodAuction},
 		"no body":                     {400, "empty_request", s.request("POST", "/v2/auctions")},
 		"no body, events":             {400, "empty_request", s.request("POST", "/v2/events", "Content-Length: 0")},
 		"a chunk size that is none":   {400, "bad_request", s.request("POST", "/v2/auctions", "Transfer-Encoding: chunked") + "zz\r\n{}\r\n0\r\n\r\n"},

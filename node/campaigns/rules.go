@@ -74,6 +74,9 @@ func refused(err error) error {
 // faults are the rules that a draft breaks.
 func (d *Draft) faults() (found []Fault) {
 	c := &d.Campaign
+	if c.Charge == model.CPA && c.Format != model.Listing {
+		found = append(found, Fault{ChargeType, valueError, "CPA needs adFormat listing"})
+	}
 	if c.Charge.NeedsTotal() && (c.Period != model.Total || c.Budget == 0) {
 		found = append(found, totalFault)
 	}
@@ -118,6 +121,9 @@ func (c *Changes) faults(now *model.Campaign) (found []Fault) {
 	found = append(found, pacingFaults(p.Pacing, &after, after.EndMillis != 0)...)
 	if p.Budget != nil && *p.Budget == 0 && now.Charge.NeedsTotal() {
 		found = append(found, Fault{BudgetAmount, valueError, "CPA needs a budget"})
+	}
+	if c.NoEnd && p.Pacing == nil && after.Pacing == model.PacingEven && after.Budget != 0 && after.Period == model.Total {
+		found = append(found, Fault{EndDate, valueError, "required while pacing is even; set pacing to asap with it"})
 	}
 	return append(found, roasFaults(c.TargetROAS)...)
 }

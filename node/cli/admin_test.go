@@ -44,6 +44,10 @@ func TestAdminsAreMadeOnTheMachine(t *testing.T) {
 	if code := signInStatus(t, manage, "ada@example.com", first); code != http.StatusOK {
 		t.Errorf("with the printed password: %d", code)
 	}
+	admin(exitFailed, "ada@example.com is an admin already", "create", "ada@example.com")
+	if code := signInStatus(t, manage, "ada@example.com", first); code != http.StatusOK {
+		t.Errorf("after a second create: %d", code)
+	}
 	admin(exitFailed, "email must be", "create", "nonsense")
 	admin(exitFailed, "this is the last admin", "remove", "ada@example.com")
 	admin(exitFailed, "no user of the console", "remove", "nobody@example.com")

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -62,6 +63,9 @@ func (keysCreate) Help() string { return localHelp }
 // Run prints only the text of the key, so that scripts can use the output.
 func (c *keysCreate) Run(p *process) error {
 	return c.withLocal(p, func(ctx context.Context, keys operator.Local) error {
+		if err := c.findReplaced(ctx, keys); err != nil {
+			return err
+		}
 		made, err := keys.CreateKey(ctx, c.Marketplace, operator.KeyRequest{Kind: c.Kind, Name: c.Name})
 		if err != nil {
 			return err
@@ -75,6 +79,21 @@ func (c *keysCreate) Run(p *process) error {
 		}
 		return nil
 	})
+}
+
+// findReplaced fails when the key that is to be replaced does not exist, before another is made.
+func (c *keysCreate) findReplaced(ctx context.Context, keys operator.Local) error {
+	if c.Replace == "" {
+		return nil
+	}
+	all, err := keys.ListKeys(ctx, c.Marketplace)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(k operator.Key) bool { return k.ID == c.Replace }) {
+		return fmt.Errorf("--replace: there is no key %q; gavel keys list shows them. Nothing was created", c.Replace)
+	}
+	return nil
 }
 
 // keysList lists keys.

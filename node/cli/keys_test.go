@@ -59,6 +59,17 @@ func TestKeysAreMadeOnTheMachine(t *testing.T) {
 	if r := gavel(nil, "keys", "revoke", "--data-dir", dir, "nonsense"); r.code != exitFailed || !strings.Contains(r.err, "no such marketplace or key") {
 		t.Errorf("an unknown key: code %d: %s", r.code, r.err)
 	}
+	if r := gavel(nil, "keys", "create", "--kind=management", "--replace=nonsense", "--data-dir", dir); r.code != exitFailed || r.out != "" || !strings.Contains(r.err, `no key "nonsense"`) {
+		t.Errorf("an unknown key to replace: code %d: %s%s", r.code, r.out, r.err)
+	}
+	if again := gavel(nil, "keys", "list", "--data-dir", dir); again.out != listed.out {
+		t.Errorf("then there are other keys: %s", again.out)
+	}
+	name := strings.Repeat("é", 64)
+	create("--name=" + name)
+	if r := gavel(nil, "keys", "create", "--kind=management", "--name="+name+"é", "--data-dir", dir); r.code != exitFailed || !strings.Contains(r.err, "1 to 64 characters") {
+		t.Errorf("a long name: code %d: %s", r.code, r.err)
+	}
 	stop()
 	if _, err := os.Stat(operator.LocalSocketPath(dir)); !os.IsNotExist(err) {
 		t.Errorf("the socket stays: %v", err)
@@ -78,8 +89,8 @@ func TestKeysAreMadeOnTheMachine(t *testing.T) {
 	}
 	r.Header.Set("Authorization", "Bearer "+stopped)
 	log := answerOf(t, r)
-	if n := strings.Count(log, `"keyId":"local"`); n != 3 || strings.Contains(log, stopped) || strings.Contains(log, running) {
-		t.Errorf("%d of 3 entries in the audit log: %s", n, log)
+	if n := strings.Count(log, `"keyId":"local"`); n != 4 || strings.Contains(log, stopped) || strings.Contains(log, running) {
+		t.Errorf("%d of 4 entries in the audit log: %s", n, log)
 	}
 }
 

@@ -53,30 +53,31 @@ type Config struct {
 	BootstrapAuctionKey    Secret `help:"First start of a cluster: use this auction key. Prefer the variable: the process list shows flags." placeholder:"KEY"`
 	BootstrapManagementKey Secret `help:"First start of a cluster: use this management key. Prefer the variable: the process list shows flags." placeholder:"KEY"`
 
-	Server     Server
-	Auction    Auction
-	Management Management
-	Admin      Admin
-	Peer       Peer
-	Memory     Memory
-	CORS       CORS
-	Ratelimit  Ratelimit
-	Limits     Limits
-	Quotas     Quotas
-	Explain    Explain
-	Background Background
-	Blob       Blob
-	Export     Export
-	Sinks      Sinks
-	Offsite    Offsite
-	Webhooks   Webhooks
-	SMTP       SMTP
-	OIDC       OIDC
-	Raft       Raft
-	Disk       Disk
-	Drain      Drain
-	Log        Log
-	Tracing    Tracing
+	Server      Server
+	Auction     Auction
+	Management  Management
+	Admin       Admin
+	Peer        Peer
+	Memory      Memory
+	CORS        CORS
+	Ratelimit   Ratelimit
+	Limits      Limits
+	Quotas      Quotas
+	Explain     Explain
+	Background  Background
+	Blob        Blob
+	Export      Export
+	Sinks       Sinks
+	Offsite     Offsite
+	Webhooks    Webhooks
+	Invitations Invitations
+	SMTP        SMTP
+	OIDC        OIDC
+	Raft        Raft
+	Disk        Disk
+	Drain       Drain
+	Log         Log
+	Tracing     Tracing
 }
 
 // Server describes how clients reach this node.
@@ -255,6 +256,11 @@ type Webhooks struct {
 	Development bool `help:"Also accept webhooks and connectors with http URLs of loopback addresses. Not for production."`
 }
 
+// Invitations holds the settings of invitations of vendors and of colleagues.
+type Invitations struct {
+	TTL time.Duration `help:"How long an invitation can be accepted after it was made or renewed; the same on all nodes." placeholder:"DURATION" min:"1m" max:"8760h"`
+}
+
 // OIDC is the identity provider through which people may sign in to the console, beside their passwords. The same on all nodes.
 type OIDC struct {
 	Issuer           string   `help:"Sign-in to the console through an OpenID Connect provider: its issuer URL; empty: passwords only. Its client redirects to SERVER.PUBLIC_URL/console/api/oidc/callback. The provider decides who has an e-mail address." placeholder:"URL"`
@@ -376,9 +382,10 @@ func Default() Config {
 			// A stall of 5 s and an election fit into the 10 s within which writes must succeed again after a failure.
 			Watchdog: 5 * time.Second,
 		},
-		Disk:  Disk{Ballast: 64 * MiB},
-		Drain: Drain{Delay: DrainAuto},
-		Log:   Log{Level: "info", Format: "auto", Slow: 5 * time.Second},
+		Disk:        Disk{Ballast: 64 * MiB},
+		Drain:       Drain{Delay: DrainAuto},
+		Invitations: Invitations{TTL: 72 * time.Hour},
+		Log:         Log{Level: "info", Format: "auto", Slow: 5 * time.Second},
 		// A storefront's thousand commits a second become ten spans a second.
 		Tracing: Tracing{Every: 100},
 	}

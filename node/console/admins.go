@@ -28,8 +28,8 @@ func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error
 	return err
 }
 
-// CreateAdmin makes an admin of the first marketplace. A user with the address becomes one, gets the password and loses the second
-// factor.
+// CreateAdmin makes an admin of the first marketplace. Another user with the address becomes one, gets the password and loses the
+// second factor. An admin with the address keeps what it has, and the error says so.
 func (s *Service) CreateAdmin(ctx context.Context, email, name, password string) error {
 	if err := errors.Join(CheckEmail(email), checkPerson(name, password)); err != nil {
 		return err
@@ -45,8 +45,11 @@ func (s *Service) CreateAdmin(ctx context.Context, email, name, password string)
 		})
 		return err
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case u.IsAdmin():
+		return apierr.New(apierr.AlreadyExists, email+" is an admin already; gavel admin reset-password sets another password")
 	}
 	if _, err = s.people(ctx).Change(ctx, u.ID, func(u *store.ConsoleUser) error {
 		u.PasswordHash = hash

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -55,8 +56,8 @@ const localCaller = "local"
 
 // CreateKey creates a key of a marketplace.
 func (k localKeys) CreateKey(ctx context.Context, marketplace string, r operator.KeyRequest) (made operator.Key, err error) {
-	if r.Name == "" || len(r.Name) > keyNameMax {
-		return made, operator.Refused(fmt.Errorf("the name of a key has 1 to %d bytes", keyNameMax))
+	if r.Name == "" || utf8.RuneCountInString(r.Name) > keyNameMax {
+		return made, operator.Refused(fmt.Errorf("the name of a key has 1 to %d characters", keyNameMax))
 	}
 	if r.Kind != string(store.AuctionKey) && r.Kind != string(store.ManagementKey) {
 		return made, operator.Refused(fmt.Errorf("%q is no kind of key: auction or management", r.Kind))

@@ -165,7 +165,7 @@ func (n *node) openState(ctx context.Context) error {
 	})
 	n.publisher.keys.RequireCurrent(n.cluster.KeysCurrent)
 	n.store = &store.Store{
-		AssetURL: n.publisher.assetURL, Groups: n.proposers(), Now: n.now, View: n.publisher.View, SendsMail: n.cfg.SMTP.Server != "",
+		AssetURL: n.publisher.assetURL, Groups: n.proposers(), Now: n.now, View: n.publisher.View, SendsMail: n.cfg.SMTP.Server != "", InvitationTTL: n.cfg.Invitations.TTL,
 		Usage: n.publisher.Usage, AssetBytes: &n.publisher.bytes, Limits: limitsOf(&n.cfg.Quotas),
 	}
 	return nil

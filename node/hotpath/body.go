@@ -28,7 +28,10 @@ const (
 	contentLengthNone    = -2
 )
 
-var nameExpect = []byte("Expect")
+var (
+	nameExpect       = []byte("Expect")
+	continueExpected = []byte("100-continue")
+)
 
 type bodyBuffer struct{ b []byte }
 
@@ -50,6 +53,9 @@ func incompleteMaxOf(bodies *limits.Bytes) int64 {
 func (s *Server) inspect(h *fasthttp.RequestHeader) (unchanged fasthttp.RequestConfig) {
 	length := h.ContentLength()
 	expects := len(h.PeekBytes(nameExpect)) > 0
+	if expects {
+		h.SetBytesKV(nameExpect, continueExpected) // The checker refuses all else, in whatever case; fasthttp knows lower case only.
+	}
 	if length == contentLengthNone || length >= 0 && length <= smallBody && !expects {
 		return unchanged
 	}

@@ -205,6 +205,17 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.answer(ctx, ctx.Time())
 }
 
+// contentEncoding is the encoding that a head names. One that names it in two lines has an encoding that is not served, as one
+// that names two in a line.
+func contentEncoding(h *fasthttp.RequestHeader) []byte {
+	if len(h.PeekAll("Content-Encoding")) > 1 {
+		return severalEncodings
+	}
+	return h.PeekCanonical(nameContentEncoding)
+}
+
+var severalEncodings = []byte("several")
+
 // answer reads the body if the answer depends on it, calls the core and copies the answer into the response.
 func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time) {
 	h := &ctx.Request.Header
@@ -213,7 +224,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time) {
 		Now: now, Method: h.Method(), Target: h.RequestURI(),
 		Authorization:   h.PeekCanonical(nameAuthorization),
 		RequestID:       h.PeekCanonical(nameRequestID),
-		ContentEncoding: h.PeekCanonical(nameContentEncoding),
+		ContentEncoding: contentEncoding(h),
 		Origin:          h.PeekCanonical(nameOrigin),
 		RequestHeaders:  h.PeekCanonical(nameRequestHeaders),
 		UnknownPath:     s.unknownPath,

@@ -124,9 +124,11 @@ func TestChunkedAndExpect(t *testing.T) {
 	if answer := d.exchange(t, chunked); !strings.HasPrefix(answer, "HTTP/1.1 201 ") {
 		t.Errorf("chunked: %s", answer)
 	}
-	expect := head + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n%s", len(auctionBody), auctionBody)
-	if answer := d.exchange(t, expect); !strings.HasPrefix(answer, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 ") {
-		t.Errorf("expect: %s", answer)
+	for _, value := range []string{"100-continue", "100-Continue"} { // RFC 9110, section 10.1.1: in whatever case.
+		expect := head + fmt.Sprintf("Expect: %s\r\nContent-Length: %d\r\n\r\n%s", value, len(auctionBody), auctionBody)
+		if answer := d.exchange(t, expect); !strings.HasPrefix(answer, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 ") {
+			t.Errorf("Expect: %s: %s", value, answer)
+		}
 	}
 }
 

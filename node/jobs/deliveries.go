@@ -65,6 +65,5 @@ func recordAttempt(x *store.Delivery, failed error, now time.Time) {
 		x.Done = true
 		return
 	}
-	wait := min(store.DeliveryLast, store.DeliveryWait<<(x.Attempts-1))
-	x.DueMillis = now.Add(wait).UnixMilli()
+	x.DueMillis = now.Add(store.DeliveryWait << (x.Attempts - 1)).UnixMilli()
 }

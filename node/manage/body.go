@@ -49,7 +49,7 @@ func (s *Server) readBody(r *http.Request, lease *limits.Lease) (body []byte, co
 		return nil, apierr.UnsupportedMediaType, "Content-Type must be application/json"
 	}
 	zipped := false
-	switch encoding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); encoding {
+	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header.Values("Content-Encoding"), ", "))); encoding {
 	case "", "identity":
 		if r.ContentLength > s.config.ManagementBody {
 			return nil, apierr.PayloadTooLarge, ""

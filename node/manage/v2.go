@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/limits"
@@ -22,7 +23,7 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 		Target:          []byte(r.RequestURI),
 		Authorization:   header(r, "Authorization"),
 		RequestID:       header(r, "X-Request-Id"),
-		ContentEncoding: header(r, "Content-Encoding"),
+		ContentEncoding: []byte(strings.Join(r.Header.Values("Content-Encoding"), ", ")),
 		Origin:          header(r, "Origin"),
 		RequestHeaders:  header(r, "Access-Control-Request-Headers"),
 	}

@@ -26,6 +26,14 @@ func (c *Core) travel(sc *Scratch, r *Request) apierr.Code { return c.runAuction
 // parser parses a body of auctions.
 type parser func(*auction.Request, *wire.Fault) apierr.Code
 
+// parseFor parses the body of a request for auctions and checks all rules of the interface, with those of the marketplace.
+func parseFor(m *model.Marketplace, operation string, r *auction.Request, f *wire.Fault) apierr.Code {
+	if code := parserOf(operation)(r, f); code != apierr.OK {
+		return f.InMarketplace(m)
+	}
+	return wire.CheckMarketplace(r, m, f)
+}
+
 // runAuctions answers a request for auctions. It reads one view from beginning to end, so all auctions of a request see the
 // same market. It takes no lock, does not block and changes nothing but counters and the campaigns' own totals.
 func (c *Core) runAuctions(sc *Scratch, r *Request, operation string) (code apierr.Code) {
@@ -38,10 +46,7 @@ func (c *Core) runAuctions(sc *Scratch, r *Request, operation string) (code apie
 	own := view.OwnDemand(m.Ordinal)
 
 	sc.request.Body, sc.request.Seed, sc.request.TagFilter = r.Body, view.Seed(m.Ordinal), view.ProductFilter()
-	if code = parserOf(operation)(&sc.request, &sc.fault); code != apierr.OK {
-		return sc.refuseFault(code)
-	}
-	if code = wire.CheckMarketplace(&sc.request, m, &sc.fault); code != apierr.OK {
+	if code = parseFor(m, operation, &sc.request, &sc.fault); code != apierr.OK {
 		return sc.refuseFault(code)
 	}
 	keyring, secret := c.Keyring(), c.Secret()

@@ -81,10 +81,7 @@ type explainer struct {
 
 func (x *explainer) parse(operation string, body []byte, secret *[32]byte) apierr.Code {
 	x.request.Body, x.request.Seed = body, x.view.Seed(x.marketplace.Ordinal)
-	if code := parserOf(operation)(&x.request, &x.fault); code != apierr.OK {
-		return code
-	}
-	if code := wire.CheckMarketplace(&x.request, x.marketplace, &x.fault); code != apierr.OK {
+	if code := parseFor(x.marketplace, operation, &x.request, &x.fault); code != apierr.OK {
 		return code
 	}
 	hashUsers(&x.request, &hasher{secret: secret, marketplace: x.marketplace.Ordinal})

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"time"
@@ -10,7 +11,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// InvitationTTL is how long an invitation can be accepted after it was made or renewed.
+// invitationExpiry is when an invitation that is made or renewed now expires, in Unix milliseconds.
+func (t Tenant) invitationExpiry() int64 {
+	return t.now() + cmp.Or(t.store.InvitationTTL, InvitationTTL).Milliseconds()
+}
+
+// InvitationTTL is how long an invitation can be accepted after it was made or renewed, where Store.InvitationTTL is 0.
 const InvitationTTL = 72 * time.Hour
 
 // InvitationStatus is the state of an invitation.
@@ -98,13 +104,13 @@ func (t Tenant) invite(b shard.Queries, id ids.UUID, x Invite) (Invitation, []co
 		return it, nil
 	case known && status == InvitationPending:
 		it.Invite, it.UpdatedMillis = x, now
-		it.Accepted, it.ExpiresMillis = has, now+InvitationTTL.Milliseconds()
+		it.Accepted, it.ExpiresMillis = has, t.invitationExpiry()
 		email := t.queueMail(&it)
 		return it, append(email, invitations.record(t, &it, at.version))
 	}
 	it = Invitation{
 		ID: id, Invite: x, Token: rand.Text(), Accepted: has,
-		ExpiresMillis: now + InvitationTTL.Milliseconds(), CreatedMillis: now, UpdatedMillis: now,
+		ExpiresMillis: t.invitationExpiry(), CreatedMillis: now, UpdatedMillis: now,
 	}
 	email := t.queueMail(&it)
 	records := invitations.newRecords(t, &it)

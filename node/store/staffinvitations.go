@@ -33,7 +33,7 @@ var staffInvitations = NewCollection("console-invitations", staffInvitationsMax,
 // InviteStaff invites an address to a role, and replaces an earlier invitation of the address, whose link stops working. *Limit when the
 // marketplace has as many as it may have.
 func (t Tenant) InviteStaff(ctx context.Context, email string, role ConsoleRole) (StaffInvitation, error) {
-	it := StaffInvitation{Email: email, Role: role, Token: rand.Text(), ExpiresMillis: t.now() + InvitationTTL.Milliseconds()}
+	it := StaffInvitation{Email: email, Role: role, Token: rand.Text(), ExpiresMillis: t.invitationExpiry()}
 	known, err := staffInvitations.ByName(t, foldEmail(email))
 	switch {
 	case err == nil:

@@ -88,9 +88,10 @@ func (t Tenant) DeleteWebhook(ctx context.Context, id ids.UUID) error {
 
 // Bounds of deliveries.
 const (
-	DeliveryAttempts  = 5                // BOUND: repeats of one notification. The bound is the interface's.
-	DeliveryWait      = 2 * time.Second  // The wait before the first repeat. It doubles: 2, 4, 8, 16 and 30 s make a minute.
-	DeliveryLast      = 30 * time.Second // BOUND: the longest wait, so that all stay within a minute.
+	DeliveryAttempts = 5 // BOUND: repeats of one notification. The bound is the interface's.
+	// DeliveryWait is the wait before the first repeat. It doubles: 1.5, 3, 6, 12 and 24 s make 46.5 s, so that the last repeat
+	// comes within a minute although the worker looks every second and a receiver takes some seconds to refuse.
+	DeliveryWait      = 1500 * time.Millisecond
 	DeliveryRetention = 24 * time.Hour   // BOUND: how long the log of deliveries keeps an entry.
 	DeliveryStale     = 10 * time.Minute // BOUND: a notification that was not sent for so long, because there was no leader, is dropped.
 )

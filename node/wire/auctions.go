@@ -71,6 +71,9 @@ const (
 	fieldFilter
 	fieldVariant
 	fieldDemand
+	fieldDemandSource
+	fieldDemandCount
+	fieldDemandBid
 	fieldSlotID
 	fieldBannerDevice
 	fieldBannerDemand

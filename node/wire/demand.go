@@ -99,11 +99,11 @@ func (s *scanner) source(a *auction.Auction, bids int) int {
 }
 
 func (s *scanner) badSource(path, rule string, from int) {
-	s.violate(fieldDemand, apierr.InvalidDemandSource, path, rule, from)
+	s.violate(fieldDemandSource, apierr.InvalidDemandSource, path, rule, from)
 }
 
 func (s *scanner) badBid(path, rule string, from int) {
-	s.violate(fieldDemand, apierr.InvalidExternalBid, path, rule, from)
+	s.violate(fieldDemandBid, apierr.InvalidExternalBid, path, rule, from)
 }
 
 // sourceName reads source and reports whether the member is present.
@@ -136,7 +136,7 @@ func (s *scanner) bids(a *auction.Auction, bids int) (total int, there bool) {
 	for i := 0; s.element(i); i++ {
 		if bids++; bids > auction.ExternalBidsMax {
 			s.skip()
-			s.violate(fieldDemand, apierr.TooManyExternalBids, "auctions[#].demandSources", "must hold at most 100 bids", missing)
+			s.violate(fieldDemandCount, apierr.TooManyExternalBids, "auctions[#].demandSources", "must hold at most 100 bids", missing)
 			continue
 		}
 		s.at[2] = int32(i) // Below ExternalBidsMax.

@@ -45,19 +45,38 @@ func checkCells(req *auction.Request, i int, f *Fault) apierr.Code {
 	return apierr.OK
 }
 
+// InMarketplace returns the code of a violation that the parser found, for the marketplace that the request is for. One that
+// takes no external demand says so of a request that names a source, before what is wrong with its sources and bids.
+func (f *Fault) InMarketplace(m *model.Marketplace) apierr.Code {
+	names := f.code == apierr.InvalidDemandSource || f.code == apierr.TooManyExternalBids || f.code == apierr.InvalidExternalBid
+	if names && m.ExternalDemand.Disabled {
+		*f = noDemand(f.at[0])
+	}
+	return f.code
+}
+
+// noDemand is the violation of an auction that names a source in a marketplace that takes no external demand.
+func noDemand(i int32) Fault {
+	return Fault{
+		code: apierr.UnauthorizedExternalDemand, byte: -1, path: "auctions[#].demandSources", at: [4]int32{i},
+		rule: "is not allowed: the marketplace takes no external demand",
+	}
+}
+
 // checkDemand checks that the marketplace accepts external demand, and that each source is allowed and is not named like
 // the marketplace's own demand.
 func checkDemand(req *auction.Request, i int, policy *model.ExternalDemand, f *Fault) apierr.Code {
-	*f = Fault{byte: -1, path: "auctions[#].demandSources", at: [4]int32{int32(i)}} // At most AuctionsMax.
 	if policy.Disabled {
-		f.code, f.rule = apierr.UnauthorizedExternalDemand, "is not allowed: the marketplace takes no external demand"
+		*f = noDemand(int32(i)) // At most AuctionsMax.
 		return f.code
 	}
 	for j, sp := range req.Auctions[i].Sources {
 		source := req.Text(sp)
 		if string(source) == policy.OwnValue || len(policy.Sources) > 0 && !slices.Contains(policy.Sources, string(source)) {
-			f.path, f.at[1] = "auctions[#].demandSources[#].source", int32(j) // At most ExternalBidsMax.
-			f.code, f.rule, f.value = apierr.InvalidDemandSource, "must be a source that the marketplace allows", source
+			*f = Fault{
+				code: apierr.InvalidDemandSource, byte: -1, at: [4]int32{int32(i), int32(j)}, // At most AuctionsMax and ExternalBidsMax.
+				path: "auctions[#].demandSources[#].source", rule: "must be a source that the marketplace allows", value: source,
+			}
 			return f.code
 		}
 	}

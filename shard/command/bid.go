@@ -92,7 +92,7 @@ var (
 		fixed("marketplace", u16[uint16](), func(p *PatchBid) *uint16 { return &p.Marketplace }),
 		fixed("bid", uuid, func(p *PatchBid) *ids.UUID { return &p.Bid }),
 		changes(bidPatches),
-	).checked(func(p *PatchBid) bool { return bidPatches.of(p) != 0 })
+	).checked(func(p *PatchBid) bool { return !p.ChangesNothing() })
 )
 
 // AppendPatchBid appends a PatchBid. REQUIRES: it changes something.
@@ -102,6 +102,9 @@ func AppendPatchBid(dst []byte, nowMillis int64, p *PatchBid) []byte {
 
 // ReadPatchBid reads a PatchBid. It fails when the patch changes nothing.
 func ReadPatchBid(c *Command) (PatchBid, error) { return readCommand(c, patchBids) }
+
+// ChangesNothing reports whether the patch names no member, so that it is no command.
+func (p *PatchBid) ChangesNothing() bool { return bidPatches.of(p) == 0 }
 
 // Change applies the changes to a bid.
 func (p *PatchBid) Change(b *model.Bid) { bidPatches.change(b, p) }

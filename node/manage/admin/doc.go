@@ -25,7 +25,7 @@
 // acceptUrl itself.
 //
 // An invitation is accepted in the console (node/console), to which acceptUrl leads; or its user gets the vendor in
-// another way. Limits: the 72 hours are fixed. A renewed invitation keeps its
+// another way. It lasts for invitations.ttl, 72 hours by default. A renewed invitation keeps its
 // link; an expired one stays in the list next to its successor.
 //
 // # Webhooks and the audit log

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
@@ -29,6 +30,20 @@ func TestManyInvites(t *testing.T) {
 	}
 	callInvitation(t, w, "POST", path, invites(501, 20), 422)
 	callInvitation(t, w, "POST", path, invites(1, 256), 422)
+}
+
+// TestInvitationsLastAsConfigured: invitations.ttl says how long, for new invitations and for renewed ones.
+func TestInvitationsLastAsConfigured(t *testing.T) {
+	w := managetest.New(t)
+	w.Store.InvitationTTL = 90 * time.Minute
+	callInvitation(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"V"}]}`, 200)
+	for range 2 {
+		body := callInvitation(t, w, "POST", "/public/v1/invitation-service/invitations", `{"invites":[{"vendorId":"v1","vendorEmail":"ada@example.com"}]}`, 200)
+		want := `"expiresAt":"` + w.Now().UTC().Add(90*time.Minute).Format("2006-01-02T15:04:05.000Z") + `"`
+		if !strings.Contains(body, want) {
+			t.Errorf("%s does not contain %s", body, want)
+		}
+	}
 }
 
 func callInvitation(t *testing.T, w *managetest.Environment, method, path, body string, status int) string {

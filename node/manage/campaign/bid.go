@@ -248,6 +248,9 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	}
 	t = bidRulesOf(&c.Campaign, &m)
 	p := in.Body.command(&t, b.Target, triggers)
+	if p.ChangesNothing() {
+		return &bidOutput{bidOf(&c.Campaign, &b, t.exponent)}, nil
+	}
 	p.Campaign, p.Bid = c.ID, b.ID
 	if err := st.PatchBid(campaigns.Notifying(ctx, store.ChannelBidUpdate), p); err != nil {
 		return nil, resource.ErrorOf(err)

@@ -65,6 +65,10 @@ func (c *checker) param(values []string, p *huma.Param) {
 	}
 	s := c.resolve(p.Schema)
 	if s.Type != huma.TypeArray {
+		if len(slices.Compact(slices.Clone(values))) > 1 {
+			c.violation("value_error", "is given more than once, with different values")
+			return
+		}
 		c.paramValue(values[0], s)
 		return
 	}
