@@ -39,6 +39,7 @@ func callWebhook(t *testing.T, w *managetest.Environment, method, path, body str
 // receiver is a client's server. It answers with the given statuses in order, and then always with the last one.
 type receiver struct {
 	*httptest.Server
+	before   func() // Is called before each answer, unless it is nil.
 	mu       sync.Mutex
 	statuses []int
 	bodies   []string
@@ -55,6 +56,9 @@ func newReceiver(t *testing.T, statuses ...int) *receiver {
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
+	if r.before != nil {
+		r.before()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bodies, r.signed = append(r.bodies, string(body)), append(r.signed, req.Header.Get(delivery.SignatureHeader))
@@ -126,7 +130,8 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestRetries: temporary failures are repeated five times within a minute, with doubling waits and always with the same body.
+// TestRetries: temporary failures are repeated five times within a minute, with doubling waits and always with the same body, also
+// when each answer takes a second.
 func TestRetries(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -140,6 +145,7 @@ func TestRetries(t *testing.T) {
 		{"one that sends elsewhere", []int{302}, 1, "failed"},
 	} {
 		w, r := newEnvironment(t), newReceiver(t, c.statuses...)
+		r.before = func() { w.Advance(time.Second) }
 		hook := callWebhook(t, w, "POST", base, `{"url":"`+r.URL+`","channel":"asset:status"}`, 201)
 		asset(t, w)
 		began := w.Now()
