@@ -208,7 +208,7 @@ race: ## Run the tests of make test under the race detector, but for what .ci/ra
 	@if ! command -v "$$(go env CC)" >/dev/null; then echo "SKIPPED: race detector. There is no C compiler $$(go env CC); on Debian: apt-get install gcc libc6-dev"; exit 0; fi; \
 	left() { sed -nE "s/^$$1 +([^ ]+) .*/\1/p" .ci/race.txt; }; \
 	packages="$$(go list ./... | grep -vxF "$$(left package | xargs -r go list)")"; \
-	GOGC=300 CGO_ENABLED=1 go test -race -short -p $(PACKAGES) -timeout $(RACE_TIMEOUT) -skip "^($$(left test | paste -sd '|'))$$" ./raftstore $$packages | grep --line-buffered -v 'no test files'
+	GOGC=300 CGO_ENABLED=1 go test -race -short -timeout $(RACE_TIMEOUT) -skip "^($$(left test | paste -sd '|'))$$" ./raftstore $$packages | grep --line-buffered -v 'no test files'
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME=10s. Inputs that reach new code are hardly minimized, which took most of the time.

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestIgnoredMembersAreNamed: members that are not known and close to none that is absent are ignored, and the answer names them.
@@ -30,7 +29,8 @@ func TestIgnoredMembersAreNamed(t *testing.T) {
 	}
 }
 
-// TestManyUnknownMembers: a body full of names that all have to be compared takes no more time than a good one of its size.
+// TestManyUnknownMembers: a body full of names of which each could be misspelt is answered like one with a few. How many of them are
+// compared, TestFewUnknownNamesAreCompared says.
 func TestManyUnknownMembers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"title":"x"`)
@@ -38,11 +38,10 @@ func TestManyUnknownMembers(t *testing.T) {
 		b.WriteString(`,"coun` + strconv.Itoa(i%100_000) + `":1`)
 	}
 	b.WriteString(`}`)
-	h, began := echo(), time.Now()
 	rec := httptest.NewRecorder()
-	h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/notes", strings.NewReader(b.String())))
-	if took := time.Since(began); rec.Code != http.StatusUnprocessableEntity || took > 5*time.Second {
-		t.Errorf("%d after %v", rec.Code, took)
+	echo().ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/notes", strings.NewReader(b.String())))
+	if rec.Code != http.StatusUnprocessableEntity {
+		t.Errorf("answered with %d", rec.Code)
 	}
 	if names := strings.Split(rec.Header().Get("X-Gavel-Ignored"), ", "); len(names) != 20 {
 		t.Errorf("%d names are in the header", len(names))
