@@ -1,10 +1,8 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"time"
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -12,12 +10,7 @@ import (
 )
 
 // invitationExpiry is when an invitation that is made or renewed now expires, in Unix milliseconds.
-func (t Tenant) invitationExpiry() int64 {
-	return t.now() + cmp.Or(t.store.InvitationTTL, InvitationTTL).Milliseconds()
-}
-
-// InvitationTTL is how long an invitation can be accepted after it was made or renewed, where Store.InvitationTTL is 0.
-const InvitationTTL = 72 * time.Hour
+func (t Tenant) invitationExpiry() int64 { return t.now() + t.store.InvitationTTL.Milliseconds() }
 
 // InvitationStatus is the state of an invitation.
 type InvitationStatus string

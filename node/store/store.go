@@ -65,7 +65,7 @@ type Store struct {
 	AssetURL string
 	// SendsMail is true when a mail server is configured. Then creating an invitation schedules an email.
 	SendsMail bool
-	// InvitationTTL is how long an invitation can be accepted; 0 stands for the constant of that name.
+	// InvitationTTL is how long an invitation can be accepted after it was made or renewed.
 	InvitationTTL time.Duration
 
 	reserved reservations

@@ -110,6 +110,8 @@ func build(t testing.TB, c manage.Config, b *limits.Scheduler, level command.Lev
 	w.Store = &store.Store{
 		AssetURL: PublicURL, Groups: w.groups, Now: w.Now, View: f.View, Usage: f.Usage, AssetBytes: &f.bytes,
 		Limits: store.Limits{Segments: 10_000, Keys: store.KeysMax}, // The limits that scripts expect; tests set others.
+
+		InvitationTTL: 72 * time.Hour, // The default of invitations.ttl, which golden exchanges show.
 	}
 	w.bootstrap(t, level)
 
@@ -153,6 +155,7 @@ func (w *Environment) NodeOn(t testing.TB, groups store.Groups) *manage.Server {
 	t.Helper()
 	return w.listener(t, &store.Store{
 		AssetURL: PublicURL, Groups: groups, Now: w.Now, View: w.Store.View, Usage: w.Store.Usage, AssetBytes: w.Store.AssetBytes, Limits: w.Store.Limits,
+		InvitationTTL: w.Store.InvitationTTL,
 	})
 }
 

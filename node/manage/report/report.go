@@ -113,7 +113,7 @@ type Report struct {
 	Numbers
 	Auctions        *Auctions     `json:"auctions" doc:"Auctions that the campaign has won and lost. Nodes report them every 10 seconds."`
 	Comparison      *Comparison   `json:"comparison,omitempty" doc:"The numbers of the days from compare_start_date to compare_end_date."`
-	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted; what a purchase adds to the campaigns that it is credited to, within ten seconds more."`
+	CompleteThrough resource.Time `json:"completeThrough"`
 }
 
 // Day is one day.

@@ -16,7 +16,7 @@ type Total struct {
 	Pageviews       *int64        `json:"pageviews,omitempty" doc:"Views of pages of the storefront; of the marketplace only, because a view names no product and no vendor."`
 	Auctions        *Auctions     `json:"auctions,omitempty" doc:"Auctions that the campaigns of the vendor or of the marketplace have won and lost, each counted once for each campaign; not of products. Nodes report them every 10 seconds."`
 	Comparison      *Comparison   `json:"comparison,omitempty" doc:"The numbers of the days from compare_start_date to compare_end_date."`
-	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted; what a purchase adds to the campaigns that it is credited to, within ten seconds more."`
+	CompleteThrough resource.Time `json:"completeThrough"`
 }
 
 // TotalDay is one day of a product, a vendor or the marketplace.
