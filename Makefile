@@ -89,7 +89,7 @@ test: format vet ## What a change must pass before it is shown to others: format
 	@GOGC=300 go test -short -p $(PACKAGES) -timeout $(TIMEOUT) ./raftstore ./... | grep --line-buffered -v 'no test files'
 
 # The parts print how long they took, because together with make test they have 25 minutes on two idle cores. What fails for a
-# slip of the pen comes first. A package whose tests do the same with -short is tested with it, so that go test finds its result
+# slip of the pen comes first. The nemesis waits for clocks, so the long tests run three packages at once. A package whose tests do the same with -short is tested with it, so that go test finds its result
 # where make test was run before.
 .PHONY: test-all
 test-all: format vet clients environment ## Run all tests: also the console in a browser, the published clients, simulated hours, minutes of nemesis, race detector, linter, today's planted bugs.

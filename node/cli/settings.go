@@ -17,6 +17,9 @@ import (
 //
 // The struct that kong needs is built from config.Settings at run time, so that a new setting is one field in
 // node/config and needs no change here.
+//
+// INVARIANT: newCommands fills it in for every command that the command line names. For others it is empty, and its methods
+// must not be called.
 type settings struct {
 	kong.Plugins
 }

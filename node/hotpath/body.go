@@ -54,7 +54,8 @@ func (s *Server) inspect(h *fasthttp.RequestHeader) (unchanged fasthttp.RequestC
 	length := h.ContentLength()
 	expects := len(h.PeekBytes(nameExpect)) > 0
 	if expects {
-		h.SetBytesKV(nameExpect, continueExpected) // The checker refuses all else, in whatever case; fasthttp knows lower case only.
+		// The checker lets only this value pass, in whatever case; fasthttp knows it in lower case.
+		h.SetBytesKV(nameExpect, continueExpected)
 	}
 	if length == contentLengthNone || length >= 0 && length <= smallBody && !expects {
 		return unchanged

@@ -45,7 +45,7 @@ func TestAgreesWithModel(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint("products=", x.products), func(t *testing.T) {
 				t.Parallel()
-				if x.markets < part { // One large market takes as long as all small ones.
+				if x.markets < part { // There is no part of a market, so it has fewer rounds; one of the largest takes seconds.
 					x.rounds = min(x.rounds, 8*x.rounds*x.markets/part)
 				}
 				for seed := range (x.markets*times + part - 1) / part {
