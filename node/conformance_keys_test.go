@@ -19,6 +19,7 @@ func TestConformanceKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	token := dialogToken(s, s.node.ManageURL, management)
 	altered := func(i int) string {
 		b := []byte(key)
 		if b[i]++; b[i] == '9'+1 || b[i] == 'z'+1 || b[i] == 'Z'+1 {
@@ -54,6 +55,8 @@ func TestConformanceKeys(t *testing.T) {
 		{"kind renamed", "Bearer " + strings.Replace(key, "_auc_", "_mgt_", 1), 401},
 		{"huge", "Bearer " + strings.Repeat("k", 10_000), 401},
 		{"management key", "Bearer " + management, 403},
+		{"token of the vendors' dialog", "Bearer " + token, 403},
+		{"forged token of the vendors' dialog", "Bearer " + token[:len(token)-2], 401},
 		{"management key renamed", "Bearer " + strings.Replace(management, "_mgt_", "_auc_", 1), 401},
 	}
 	for _, row := range rows {
@@ -147,6 +150,18 @@ func TestConformanceKeyLife(t *testing.T) {
 	if r := s.do("GET", s.node.ManageURL+"/public/v1/key-service/keys", second, ""); r.status != 200 || strings.Contains(string(r.body), second) {
 		t.Errorf("a second management key: %d %s", r.status, r.body)
 	}
+}
+
+// dialogToken returns a token of the vendors' dialog for a new vendor.
+func dialogToken(s *testClient, url, management string) string {
+	s.Helper()
+	s.do("PUT", url+"/public/v1/catalog-search-service/catalogs/vendors", management, `{"vendors":[{"id":"with-a-token","name":"V"}]}`)
+	r := s.do("GET", url+"/public/v1/modal-service/auth/vendors/with-a-token", management, "")
+	token, ok := r.member("authToken").(string)
+	if !ok {
+		s.Fatalf("no token: %d %s", r.status, r.body)
+	}
+	return token
 }
 
 // There are at most 20 active keys of a kind, the last management key cannot be revoked, and the text of a key is

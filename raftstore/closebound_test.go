@@ -117,7 +117,8 @@ func closesInTime(t *testing.T, s *raftstore.Store, help func()) {
 // state on a usual disk.
 type slowSnapshots struct {
 	vfs.FS
-	on atomic.Bool
+	on     atomic.Bool
+	writes atomic.Int32 // The slow ones that have begun.
 }
 
 func (d *slowSnapshots) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
@@ -135,6 +136,7 @@ type slowSnapshot struct {
 
 func (f slowSnapshot) Write(b []byte) (int, error) {
 	if f.disk.on.Load() {
+		f.disk.writes.Add(1)
 		time.Sleep(10 * time.Second)
 	}
 	return f.File.Write(b)
@@ -155,41 +157,85 @@ func (*blobs) Flush(raftstore.Batch) {}
 func (*blobs) Committed()            {}
 func (*blobs) Digest() uint64        { return 0 }
 
+// slowlySnapshotting returns three nodes, the first of which has a disk of slowSnapshots. They take snapshots of blobs.
+func slowlySnapshotting(t *testing.T) (*raftstoretest.Cluster, *slowSnapshots) {
+	t.Helper()
+	d := &slowSnapshots{}
+	c := snapshotters(t, 5, func(node int, fs vfs.FS) vfs.FS {
+		if node != 0 {
+			return fs
+		}
+		d.FS = fs
+		return d
+	})
+	configure := c.Configure
+	c.Configure = func(node int, config *raftstore.Config) {
+		configure(node, config)
+		config.Machine = func(uint16) raftstore.StateMachine { return &blobs{} }
+	}
+	startAll(t, c, 3)
+	return c, d
+}
+
+// proposeBlobs stores a blob of 60 KiB under each key.
+func proposeBlobs(t *testing.T, c *raftstoretest.Cluster, keys ...byte) {
+	t.Helper()
+	for _, key := range keys {
+		l, _ := c.Store(leader(c))
+		if _, err := l.Group(1).Propose(t.Context(), append([]byte{key, 'k'}, make([]byte, 60<<10)...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// upTo returns 0 to n-1.
+func upTo(n byte) (all []byte) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+// stopsWithinOneWrite stops node 0, which must wait for one write of a snapshot at most, and starts it again.
+func stopsWithinOneWrite(t *testing.T, c *raftstoretest.Cluster, d *slowSnapshots) {
+	t.Helper()
+	began := time.Now()
+	c.Stop(0)
+	if took := time.Since(began); took > 15*time.Second { // One write of 10 s cannot be interrupted.
+		t.Errorf("closed after %s", took)
+	}
+	d.on.Store(false)
+	if !c.Start(0, c.Seeds(3)) {
+		t.Error("does not start again")
+	}
+	stopAll(c)
+}
+
 // A node that stops while it takes a snapshot gives the snapshot up, does not treat that as a failure of its disk, and
 // starts again.
 func TestCloseWhileASnapshotIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &slowSnapshots{}
-		c := snapshotters(t, 5, func(node int, fs vfs.FS) vfs.FS {
-			if node != 0 {
-				return fs
-			}
-			d.FS = fs
-			return d
-		})
-		configure := c.Configure
-		c.Configure = func(node int, config *raftstore.Config) {
-			configure(node, config)
-			config.Machine = func(uint16) raftstore.StateMachine { return &blobs{} }
-		}
-		startAll(t, c, 3)
+		c, d := slowlySnapshotting(t)
 		d.on.Store(true)
-		for i := range 80 {
-			l, _ := c.Store(leader(c))
-			if _, err := l.Group(1).Propose(t.Context(), append([]byte{byte(i), 'k'}, make([]byte, 60<<10)...)); err != nil {
-				t.Fatal(err)
+		proposeBlobs(t, c, upTo(80)...)
+		time.Sleep(12 * time.Second)
+		stopsWithinOneWrite(t, c, d)
+	})
+}
+
+// So does one that stops while the last record is written: what is left in the buffer would be a further write.
+func TestCloseWhileASnapshotEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, d := slowlySnapshotting(t)
+		const aBlock = 18 // Blobs. The last one fills the buffer, which the sink writes.
+		proposeBlobs(t, c, upTo(aBlock)...)
+		d.on.Store(true)
+		proposeBlobs(t, c, upTo(aBlock)...) // Enough changes for another snapshot of the same keys.
+		for began := time.Now(); d.writes.Load() == 0; time.Sleep(100 * time.Millisecond) {
+			if time.Since(began) > time.Minute {
+				t.Fatal("no snapshot is taken")
 			}
 		}
-		time.Sleep(12 * time.Second)
-		began := time.Now()
-		c.Stop(0)
-		if took := time.Since(began); took > 15*time.Second { // One write of 10 s cannot be interrupted.
-			t.Errorf("closed after %s", took)
-		}
-		d.on.Store(false)
-		if !c.Start(0, c.Seeds(3)) {
-			t.Error("does not start again")
-		}
-		stopAll(c)
+		stopsWithinOneWrite(t, c, d)
 	})
 }

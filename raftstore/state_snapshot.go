@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,8 +34,8 @@ type pendingSnapshot struct {
 }
 
 // Persist writes the state as a stream. It begins with a flush: Raft deletes log entries right after it, and the state
-// those entries made must not be in memory only. A store that closes does not wait for the rest: Raft drops the
-// snapshot, and the log has everything.
+// those entries made must not be in memory only. A store that closes waits for one write at most: Raft drops the snapshot,
+// and the log has everything.
 func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	m := p.machine
 	ctx := m.store.ctx
@@ -51,7 +52,7 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	if err := m.store.state.Flush(ctx.Done()); err != nil {
 		return err
 	}
-	c := &counter{w: sink}
+	c := &interruptible{ctx: ctx, sink: sink}
 	w, err := snapshot.NewWriter(c, snapshot.Header{
 		Cluster: m.store.cluster, Group: m.id, Index: p.applied.Index, Term: p.applied.Term, Digest: p.applied.Digest,
 	})
@@ -60,9 +61,6 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	}
 	look := uint64(freeCheckBytes)
 	err = p.snap.Each(func(key, value []byte) error {
-		if ctx.Err() != nil {
-			return ErrClosed
-		}
 		if c.n >= look { // Other files grow too, and this state may be larger than the last one.
 			look = c.n + freeCheckBytes
 			if err := m.store.space.CheckFree(0); err != nil {
@@ -72,14 +70,17 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 		}
 		return w.Add(key, value)
 	})
-	if err = errors.Join(err, w.End()); err != nil {
+	if err == nil {
+		err = w.End()
+	}
+	if err != nil {
 		return err
 	}
 	m.snapshots.Add(1)
 	m.partialBytes.Store(0)
 	m.snapBytes.Store(c.n)
 	m.snapNanos.Store(int64(time.Since(start)))
-	return sink.Close()
+	return c.Close()
 }
 
 // Release frees the state that the snapshot holds. A second call does nothing.
@@ -91,15 +92,29 @@ func (p *pendingSnapshot) Release() {
 	})
 }
 
-type counter struct {
-	w io.Writer
-	n uint64
+// interruptible is a snapshot that begins nothing that takes long once its store closes.
+type interruptible struct {
+	ctx  context.Context // Of the store.
+	sink raft.SnapshotSink
+	n    uint64 // Bytes written.
 }
 
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += uint64(n)
+// Write appends to the snapshot, or returns ErrClosed.
+func (s *interruptible) Write(b []byte) (int, error) {
+	if s.ctx.Err() != nil {
+		return 0, ErrClosed
+	}
+	n, err := s.sink.Write(b)
+	s.n += uint64(n)
 	return n, err
+}
+
+// Close writes what is left and makes the snapshot durable, or returns ErrClosed.
+func (s *interruptible) Close() error {
+	if s.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return s.sink.Close()
 }
 
 // restoreBytes is the size of one write while a snapshot is restored.

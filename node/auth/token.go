@@ -54,9 +54,15 @@ func SignVendorToken(secret [32]byte, t VendorToken, now time.Time) string {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(sign(secret, signed))
 }
 
-// VerifyVendorToken reads the value of an Authorization header. It reports false for everything but an unexpired token that was signed
-// with the secret. The caller still has to check that the token's key is Valid.
-func VerifyVendorToken(secret [32]byte, authorization string, now time.Time) (VendorToken, bool) {
+// CheckVendorToken reads the value of an Authorization header. It reports false for everything but an unexpired token that was signed
+// with the secret for a key that is still Valid. The secret is asked for only when the header begins like a token.
+func (t *Table) CheckVendorToken(secret func() [32]byte, authorization string, now time.Time) (VendorToken, bool) {
+	token, ok := verifyVendorToken(secret, authorization, now)
+	return token, ok && t.Valid(token.Key, Management, token.Marketplace, now)
+}
+
+// verifyVendorToken is CheckVendorToken without the check of the token's key.
+func verifyVendorToken(secret func() [32]byte, authorization string, now time.Time) (VendorToken, bool) {
 	credentials, ok := bearer([]byte(authorization))
 	text := string(credentials)
 	at := strings.LastIndexByte(text, '.')
@@ -64,7 +70,7 @@ func VerifyVendorToken(secret [32]byte, authorization string, now time.Time) (Ve
 		return VendorToken{}, false
 	}
 	mac, err := base64.RawURLEncoding.Strict().DecodeString(text[at+1:])
-	if err != nil || !hmac.Equal(mac, sign(secret, text[:at])) {
+	if err != nil || !hmac.Equal(mac, sign(secret(), text[:at])) {
 		return VendorToken{}, false
 	}
 	// The signature is valid, so SignVendorToken made the text.

@@ -11,36 +11,59 @@ import (
 
 var (
 	secret = [32]byte{1, 2, 3}
-	vendor = auth.VendorToken{Marketplace: 7, Vendor: "vendor \" / ä", Key: auth.ID([]byte("abcdefgh"))}
 	begins = time.UnixMilli(now)
 )
 
+// vendorToken returns a token and a table that has its key.
+func vendorToken(t *testing.T) (auth.VendorToken, *auth.Table) {
+	t.Helper()
+	table, k := auth.NewTable(), generate(t, auth.Management)
+	put(t, table, k, 7, 0)
+	return auth.VendorToken{Marketplace: 7, Vendor: "vendor \" / ä", Key: k.ID}, table
+}
+
+func itsSecret() [32]byte { return secret }
+
 func TestVendorToken(t *testing.T) {
+	vendor, table := vendorToken(t)
 	text := auth.SignVendorToken(secret, vendor, begins)
 	for _, header := range []string{"Bearer " + text, "bearer    " + text} {
-		if got, ok := auth.VerifyVendorToken(secret, header, begins.Add(time.Hour-time.Second)); !ok || got != vendor {
+		if got, ok := table.CheckVendorToken(itsSecret, header, begins.Add(time.Hour-time.Second)); !ok || got != vendor {
 			t.Errorf("%q: %+v, %v", header, got, ok)
 		}
 	}
-	if _, ok := auth.VerifyVendorToken(secret, "Bearer "+text, begins.Add(time.Hour)); ok {
+	if _, ok := table.CheckVendorToken(itsSecret, "Bearer "+text, begins.Add(time.Hour)); ok {
 		t.Error("a token outlives its hour")
 	}
-	if _, ok := auth.VerifyVendorToken([32]byte{1}, "Bearer "+text, begins); ok {
+	if _, ok := table.CheckVendorToken(func() [32]byte { return [32]byte{1} }, "Bearer "+text, begins); ok {
 		t.Error("a token of another cluster is good")
 	}
-	if long := auth.SignVendorToken(secret, auth.VendorToken{Vendor: strings.Repeat("\x01", 1020), Key: vendor.Key}, begins); len(long) > 10<<10 {
+	if long := auth.SignVendorToken(secret, auth.VendorToken{Marketplace: 7, Vendor: strings.Repeat("\x01", 1020), Key: vendor.Key}, begins); len(long) > 10<<10 {
 		t.Errorf("the longest token has %d bytes", len(long))
-	} else if _, ok := auth.VerifyVendorToken(secret, "Bearer "+long, begins); !ok {
+	} else if _, ok := table.CheckVendorToken(itsSecret, "Bearer "+long, begins); !ok {
 		t.Error("the token of the longest vendor id is not read")
+	}
+	table.Delete(vendor.Key.String())
+	if _, ok := table.CheckVendorToken(itsSecret, "Bearer "+text, begins); ok {
+		t.Error("a token outlives its key")
+	}
+}
+
+// The secret is read from the store, which a request with an invented key must not cost.
+func TestOnlyTokensNeedTheSecret(t *testing.T) {
+	_, table := vendorToken(t)
+	for _, header := range []string{"", "Bearer x", "Bearer a.b.c", "Bearer " + strings.Repeat("x", 20<<10)} {
+		table.CheckVendorToken(func() [32]byte { t.Errorf("%.40q asks for the secret", header); return secret }, header, begins)
 	}
 }
 
 // No other text is accepted: no changed character, no missing part, no other algorithm.
 func TestForgedVendorTokens(t *testing.T) {
+	vendor, table := vendorToken(t)
 	text := auth.SignVendorToken(secret, vendor, begins)
 	refused := func(why, text string) {
 		t.Helper()
-		if _, ok := auth.VerifyVendorToken(secret, text, begins); ok {
+		if _, ok := table.CheckVendorToken(itsSecret, text, begins); ok {
 			t.Errorf("%s: %q is good", why, text)
 		}
 	}

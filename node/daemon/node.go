@@ -287,7 +287,8 @@ func (n *node) buildCore(context.Context) error {
 	n.access = serving.NewAccessLog(n.cfg.Log.Access, n.cfg.Log.Slow, n.log)
 	n.core = serving.New(serving.Deps{
 		Access: n.access,
-		Keys:   n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.proposers(),
+		Keys:   n.publisher.keys, DialogToken: n.isDialogToken,
+		View: n.publisher.View, Topology: n.topology, Proposer: n.proposers(),
 		Keyring: func() *bidid.Keyring {
 			if s := n.publisher.secrets.Load(); s != nil {
 				return s.keyring
@@ -314,6 +315,15 @@ func (n *node) buildCore(context.Context) error {
 		ExplainEvery: n.cfg.Explain.Sample, Suppose: n.publisher.WhatIfView, Started: time.Now(),
 	})
 	return nil
+}
+
+// isDialogToken reports whether a credential is a valid token of the vendors' dialog.
+func (n *node) isDialogToken(authorization string, at time.Time) bool {
+	if n.publisher.secrets.Load() == nil {
+		return false // No token exists before the cluster's first start has completed.
+	}
+	_, ok := n.publisher.keys.CheckVendorToken(n.store.Tenant(store.OperatorMarketplace).CursorKey, authorization, at)
+	return ok
 }
 
 // nodeNumber returns the number of this node in tokens. Tokens are unique by (node, start, auction), so the number only

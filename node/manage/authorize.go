@@ -65,8 +65,8 @@ func (s *Server) identify(r *http.Request, now time.Time) authorized {
 	case v.Code != apierr.InvalidAPIKey:
 		return authorized{Result: v}
 	}
-	t, good := auth.VerifyVendorToken(s.deps.Tenant(store.OperatorMarketplace).CursorKey(), text, now)
-	if !good || !s.deps.Keys.Valid(t.Key, auth.Management, t.Marketplace, now) {
+	t, good := s.deps.Keys.CheckVendorToken(s.deps.Tenant(store.OperatorMarketplace).CursorKey, text, now)
+	if !good {
 		return authorized{Result: v}
 	}
 	who := authorized{Result: auth.Result{Marketplace: t.Marketplace, ID: t.Key}, vendor: t.Vendor}

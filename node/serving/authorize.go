@@ -28,6 +28,9 @@ func (sc *Scratch) checkRequest(view *market.View, r *Request, bodyMax int) (*mo
 // authorize checks the key and its marketplace.
 func (sc *Scratch) authorize(view *market.View, r *Request) (*model.Marketplace, auth.Result, apierr.Code) {
 	result := sc.core.Keys.Check(r.Authorization, auth.Auction, r.Now, &sc.memo)
+	if result.Code == apierr.InvalidAPIKey && sc.core.DialogToken != nil && sc.core.DialogToken(string(r.Authorization), r.Now) {
+		result.Code = apierr.ForbiddenAPIKey
+	}
 	switch result.Code {
 	case apierr.OK:
 	case apierr.ServiceUnavailable:

@@ -32,6 +32,10 @@ type Proposer interface {
 // Deps are what a Core needs from the rest of the node. Every function is called concurrently and must not block.
 type Deps struct {
 	Keys     *auth.Table
+	// DialogToken reports whether the value of an Authorization header is a valid token of the vendors' dialog, which is
+	// known but not accepted here. Without the function it is answered like an unknown key.
+	DialogToken func(authorization string, at time.Time) bool
+
 	View     func() *market.View
 	Keyring  func() *bidid.Keyring // The keys that open and sign tokens; nil until the cluster's first start has completed.
 	Secret   func() *[32]byte      // The key of the hashes of event ids, tokens and users (command.Secrets.Duplicate); nil as above.

@@ -80,6 +80,8 @@ func TestUpload(t *testing.T) {
 		{"s/upload?action=remove", []part{text("file", "anna\nnobody")}, audience.SegmentResult{Action: "remove", Received: 2, Removed: 1, Size: 3}},
 		{"s/upload", []part{text("action", "replace"), text("file", strings.Repeat("ä", 90)+"\n"+long+"\n"+strings.Repeat("x", 10_000))}, audience.SegmentResult{Action: "replace", Received: 3, Added: 1, Removed: 3, Rejected: 2, Size: 1}},
 		{"s/upload?action=add", []part{text("action", "add"), text("other", "ignored"), text("file", "opaqueUserId\nopaqueUserId")}, audience.SegmentResult{Action: "add", Received: 1, Added: 1, Size: 2}},
+		// A client that names the action after the file must not have its users added instead.
+		{"s/upload", []part{text("file", "emil"), text("action", "replace")}, audience.SegmentResult{Action: "replace", Received: 1, Added: 1, Removed: 2, Size: 1}},
 	} {
 		step.want.SegmentID = "s"
 		rec := send(w, step.path, step.parts...)
@@ -108,6 +110,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 		"another action":           {"s/upload?action=keep", []part{text("file", ok)}, 422, `"query"`},
 		"another action in a form": {"s/upload", []part{text("action", "keep"), text("file", ok)}, 422, `"body"`},
 		"two actions":              {"s/upload?action=add", []part{text("action", "remove"), text("file", ok)}, 422, `"action"`},
+		"two actions in a form":    {"s/upload", []part{text("action", "remove"), text("file", ok), text("action", "add")}, 422, `"action"`},
 		"too large":                {"s/upload", []part{{"file", io.LimitReader(zeros{}, 65<<20)}}, 413, "payload_too_large"},
 		"too many":                 {"s/upload", []part{{"file", &numbers{most: 1_000_001}}}, 422, "1,000,000"},
 		"cut off":                  {"s/upload", []part{{"file", &numbers{most: 10, cut: true}}}, 400, "bad_request"},

@@ -157,7 +157,7 @@ func validateAction(action, in string) error {
 	return resource.Invalid(resource.At("enum", "must be one of add, remove, replace. Default add", in, "action"))
 }
 
-// readForm reads the parts of a form: fields, then one file.
+// readForm reads the parts of a form: one file, and perhaps the action before or after it.
 func readForm(parts *multipart.Reader, action string, list *users, body *segmentBoundedReader) (string, error) {
 	files := 0
 	for {
@@ -174,7 +174,7 @@ func readForm(parts *multipart.Reader, action string, list *users, body *segment
 		case part.FormName() == "file":
 			files++
 			err = list.read(part)
-		case part.FormName() == "action" && files == 0:
+		case part.FormName() == "action":
 			action, err = field(part, action)
 		}
 		switch {
@@ -197,8 +197,8 @@ func readForm(parts *multipart.Reader, action string, list *users, body *segment
 	return action, nil
 }
 
-// field reads the action of a form, which must be that of the query if both are given.
-func field(part io.Reader, query string) (string, error) {
+// field reads the action of a form, which must be that of the query, or of the form before it, if both are given.
+func field(part io.Reader, known string) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(part, fieldLen))
 	if err != nil {
 		return "", err
@@ -207,11 +207,11 @@ func field(part io.Reader, query string) (string, error) {
 	if err := validateAction(action, "body"); err != nil {
 		return "", err
 	}
-	if query != "" && action != "" && action != query {
-		return "", resource.Invalid(resource.At("value_error", "must be the action of the query", "body", "action"))
+	if known != "" && action != "" && action != known {
+		return "", resource.Invalid(resource.At("value_error", "must be the action that was given before: "+known, "body", "action"))
 	}
 	if action == "" {
-		action = query
+		action = known
 	}
 	return action, nil
 }
