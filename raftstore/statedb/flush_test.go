@@ -10,17 +10,35 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// noBlocks is a file system without a block left for a table, while it is switched on.
+// noBlocks is a file system without a block left for a table or a log, while it is switched on.
 type noBlocks struct {
 	vfs.FS
-	on atomic.Bool
+	on     atomic.Bool
+	failed atomic.Int32 // Writes to a log.
 }
 
 func (d *noBlocks) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if d.on.Load() && strings.HasSuffix(name, ".sst") {
 		return nil, syscall.ENOSPC
 	}
-	return d.FS.Create(name, c)
+	f, err := d.FS.Create(name, c)
+	if err == nil && strings.HasSuffix(name, ".log") {
+		return logWithoutBlocks{f, d}, nil
+	}
+	return f, err
+}
+
+type logWithoutBlocks struct {
+	vfs.File
+	disk *noBlocks
+}
+
+func (f logWithoutBlocks) Write(b []byte) (int, error) {
+	if f.disk.on.Load() {
+		f.disk.failed.Add(1)
+		return 0, syscall.ENOSPC
+	}
+	return f.File.Write(b)
 }
 
 // A flush without a block to write to ends with ErrFull, or when it is stopped; however often it is tried, it does not
@@ -58,6 +76,9 @@ func TestFlushWithoutABlockEnds(t *testing.T) {
 	b.Commit(Applied{Index: 99, Term: 1})
 	if err := errors.Join(b.Close(), d.Close()); err != nil {
 		t.Errorf("a close without a block: %v", err)
+	}
+	if fs.failed.Load() == 0 {
+		t.Error("the close wrote nothing to a log")
 	}
 	fs.on.Store(false)
 	d = openState(t, fs)

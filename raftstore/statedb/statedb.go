@@ -151,12 +151,19 @@ func (d *DB) Close() error {
 	if errors.Is(err, ErrFull) {
 		err = nil
 	}
-	return errors.Join(err, d.p.Close())
+	return errors.Join(err, d.CloseUnflushed())
 }
 
 // CloseUnflushed closes the database without the changes that are only in memory; the Raft log restores them. It is for
-// a disk that has no room for a flush.
-func (d *DB) CloseUnflushed() error { return d.p.Close() }
+// a disk that has no room for a flush. So it is no failure if there is no room for the end of Pebble's own log either,
+// which is empty.
+func (d *DB) CloseUnflushed() error {
+	err := d.p.Close()
+	if vfs.IsNoSpaceError(err) {
+		return nil
+	}
+	return err
+}
 
 // mustRead ends the process after a failed read: a state that cannot be read must not be guessed.
 func (d *DB) mustRead(err error) {
