@@ -6,6 +6,8 @@ import (
 	"log/slog"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore/durable"
 )
 
 // ballastWanted is the size that the ballast file should have, at most half of the reserve.
@@ -33,6 +35,10 @@ func (w *Watch) dropBallast() {
 	if err := c.FS.Remove(w.ballastPath()); err != nil {
 		c.Logger.Error("ballast_delete_failed", slog.Any("err", err))
 		return
+	}
+	// A journaling file system such as ext4 gives the blocks of a deleted file to others once the deletion is durable.
+	if err := durable.SyncDir(c.FS, c.Dir); err != nil {
+		c.Logger.Error("ballast_delete_not_synced", slog.Any("err", err))
 	}
 	c.Logger.Warn("ballast_deleted", slog.Uint64("bytes", w.last.Ballast))
 	w.last.Free += w.last.Ballast
