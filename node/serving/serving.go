@@ -31,7 +31,7 @@ type Proposer interface {
 
 // Deps are what a Core needs from the rest of the node. Every function is called concurrently and must not block.
 type Deps struct {
-	Keys     *auth.Table
+	Keys *auth.Table
 	// DialogToken reports whether the value of an Authorization header is a valid token of the vendors' dialog, which is
 	// known but not accepted here. Without the function it is answered like an unknown key.
 	DialogToken func(authorization string, at time.Time) bool
