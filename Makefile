@@ -88,6 +88,10 @@ PACKAGES := $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? n : 4)))
 test: format vet ## What a change must pass before it is shown to others: format, vet, and the tests that take seconds. Needs no root.
 	@GOGC=300 go test -short -p $(PACKAGES) -timeout $(TIMEOUT) ./raftstore ./... | grep --line-buffered -v 'no test files'
 
+.PHONY: repeat
+repeat: ## Run the tests of make test RUNS=30 times beside two busy processors, to find those that fail by chance. PACKAGES=./raftstore TESTS=regexp COUNT=100 for single ones.
+	@.ci/repeat
+
 # The parts print how long they took, because together with make test they have 25 minutes on two idle cores. What fails for a
 # slip of the pen comes first. The nemesis waits for clocks, so the long tests run three packages at once. A package whose tests do the same with -short is tested with it, so that go test finds its result
 # where make test was run before.
