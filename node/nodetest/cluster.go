@@ -18,12 +18,8 @@ func StartCluster(t testing.TB, size int, o Options) []*Node {
 	if o.Keys == nil {
 		o.Keys = &Keys{AuctionKey: generateKey(t, o, "auction"), ManagementKey: generateKey(t, o, "management")}
 	}
-	ports, err := freePorts(size)
-	if err != nil {
-		t.Fatal(err)
-	}
 	peers := make([]string, size)
-	for i, port := range ports {
+	for i, port := range reservePorts(t, size) {
 		peers[i] = fmt.Sprintf("127.0.0.1:%d", port)
 	}
 	secure := peerSecurity(t, o, size)

@@ -142,10 +142,7 @@ func New(t testing.TB, o Options) *Node {
 	side := t.TempDir()
 	n.log = filepath.Join(side, "node.log")
 	keys := filepath.Join(side, "keys.json")
-	ports, err := freePorts(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ports := reservePorts(t, 3)
 	listen := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	n.AuctionURL, n.ManageURL = "http://"+listen(0), "http://"+listen(1)
 	n.args = append([]string{

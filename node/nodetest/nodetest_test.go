@@ -114,24 +114,61 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 	}
 }
 
+// portOf returns the port of a URL.
+func portOf(t *testing.T, address string) int {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// The ports of a node are its test's until the test ends, also while nothing listens: no other test binary gets one.
+func TestPortsAreReserved(t *testing.T) {
+	keep := func(port int) (net.PacketConn, error) {
+		return net.ListenPacket("udp", "127.0.0.1:"+strconv.Itoa(port))
+	}
+	var first int
+	t.Run("a test", func(t *testing.T) {
+		n := nodetest.New(t, options(t, "serves"))
+		first = portOf(t, n.AuctionURL)
+		if kept, err := keep(first); err == nil {
+			_ = kept.Close()
+			t.Errorf("port %d is not reserved", first)
+		}
+		after := portOf(t, n.ManageURL) + 1 // That of peers.
+		for port := after + 1; port <= after+10; port++ {
+			if kept, err := keep(port); err == nil { // As another test binary does.
+				defer func() { _ = kept.Close() }()
+			}
+		}
+		if port := portOf(t, nodetest.New(t, options(t, "serves")).AuctionURL); port > after && port <= after+10 {
+			t.Errorf("port %d is another test's", port)
+		}
+	})
+	if kept, err := keep(first); err != nil {
+		t.Errorf("port %d is reserved after its test: %v", first, err)
+	} else if err := kept.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A port from the range of outgoing connections could be taken by a client while the node is stopped.
 func TestPortsAreNotThoseOfClients(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[int]bool{}
 	for range 5 {
 		n := nodetest.New(t, options(t, "serves"))
 		for _, address := range []string{n.AuctionURL, n.ManageURL} {
-			u, err := url.Parse(address)
-			if err != nil {
-				t.Fatal(err)
+			port := portOf(t, address)
+			if port >= 32_768 || port < 1_024 || seen[port] {
+				t.Errorf("port %d", port)
 			}
-			_, text, err := net.SplitHostPort(u.Host)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if port, err := strconv.Atoi(text); err != nil || port >= 32_768 || port < 1_024 || seen[text] {
-				t.Errorf("port %s", text)
-			}
-			seen[text] = true
+			seen[port] = true
 		}
 	}
 }
