@@ -15,7 +15,10 @@ const mib = 1 << 20
 
 // watch returns a watch over a disk of some bytes whose newest snapshot has some bytes.
 func watch(total, reserve, snapshot int64) (*diskspace.Watch, *raftstoretest.SmallDisk) {
-	fs := vfs.NewMem()
+	return watchOn(vfs.NewMem(), total, reserve, snapshot)
+}
+
+func watchOn(fs vfs.FS, total, reserve, snapshot int64) (*diskspace.Watch, *raftstoretest.SmallDisk) {
 	_ = fs.MkdirAll("node", 0o700) // Never fails.
 	d := raftstoretest.NewSmallDisk(fs, "node", total)
 	return diskspace.New(diskspace.Config{
@@ -71,5 +74,44 @@ func TestStatesOfAFillingDisk(t *testing.T) {
 	}
 	if w.MayCampaign(time.Now()) != true {
 		t.Error("a node with space leaves elections to others")
+	}
+}
+
+// journaled is a file system that gives the blocks of deleted files to others once their directory is synced.
+type journaled struct {
+	vfs.FS
+	held bool // Blocks of a deleted file are not free yet.
+}
+
+func (d *journaled) Remove(name string) error {
+	d.held = true
+	return d.FS.Remove(name)
+}
+
+func (d *journaled) OpenDir(name string) (vfs.File, error) {
+	f, err := d.FS.OpenDir(name)
+	return journaledDir{f, d}, err
+}
+
+type journaledDir struct {
+	vfs.File
+	disk *journaled
+}
+
+func (f journaledDir) Sync() error {
+	f.disk.held = false
+	return f.File.Sync()
+}
+
+// Space that is counted as free after the ballast file was deleted can be written to.
+func TestTheSpaceOfTheBallastIsFree(t *testing.T) {
+	fs := &journaled{FS: vfs.NewMem()}
+	w, d := watchOn(fs, 1<<30, 128*mib, 0)
+	w.Measure()
+	before := w.Status().Ballast
+	d.FillUpTo(60 * mib)
+	w.Measure()
+	if got := w.Status(); before == 0 || got.Ballast != 0 || fs.held {
+		t.Errorf("%+v after %d bytes of ballast; blocks of the deleted file are held: %v", got, before, fs.held)
 	}
 }
