@@ -92,9 +92,10 @@ test: format vet ## What a change must pass before it is shown to others: format
 repeat: ## Run the tests of make test RUNS=30 times beside two busy processors, to find those that fail by chance. PACKAGES=./raftstore TESTS=regexp COUNT=100 for single ones.
 	@.ci/repeat
 
-# The parts print how long they took, because together with make test they have 25 minutes on two idle cores. What fails for a
-# slip of the pen comes first. The nemesis waits for clocks, so the long tests run three packages at once. A package whose tests do the same with -short is tested with it, so that go test finds its result
-# where make test was run before.
+# The parts print how long they took, because they have 25 minutes on two idle cores. What fails for a slip of the pen comes
+# first. The nemesis waits for clocks, so the long tests run three packages at once. A package whose tests do the same with
+# -short is tested with it, so that go test finds its result where make test was run before.
+# The console's tests keep one processor busy, so others run beside them, and what they print comes when those have ended.
 .PHONY: test-all
 test-all: format vet clients environment ## Run all tests: also the console in a browser, the published clients, simulated hours, minutes of nemesis, race detector, linter, today's planted bugs.
 	@SECONDS=0; $(MAKE) lint; echo "linter: $$SECONDS s"
@@ -104,11 +105,17 @@ test-all: format vet clients environment ## Run all tests: also the console in a
 	done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./...); \
 	GOGC=300 GAVEL_COMPAT="$$(cat bin/compat)" go test -p 3 -timeout $(TIMEOUT) "$${long[@]}" | grep --line-buffered -v 'no test files'; \
 	GOGC=300 go test -short -timeout $(TIMEOUT) "$${same[@]}" | grep --line-buffered -v 'no test files'; echo "tests: $$SECONDS s"
+	@$(MAKE) timed-web-check >bin/web-check.log 2>&1 & console=$$!; failed=0; $(MAKE) beside-the-console || failed=1; \
+	wait $$console || failed=1; cat bin/web-check.log; exit $$failed
+	@SECONDS=0; $(MAKE) race; echo "race detector: $$SECONDS s"
+
+.PHONY: timed-web-check beside-the-console
+timed-web-check:
+	@SECONDS=0; $(MAKE) web-check; echo "console: $$SECONDS s"
+beside-the-console:
 	@SECONDS=0; $(MAKE) sinks; echo "sinks: $$SECONDS s"
 	@SECONDS=0; $(MAKE) generators; echo "generators: $$SECONDS s"
-	@SECONDS=0; $(MAKE) web-check; echo "console: $$SECONDS s"
 	@SECONDS=0; $(MAKE) render; echo "chart and Compose files: $$SECONDS s"
-	@SECONDS=0; $(MAKE) race; echo "race detector: $$SECONDS s"
 	@SECONDS=0; $(MAKE) planted PLANTED=today PLANTED_TIMEOUT=40m; echo "planted bugs: $$SECONDS s"
 
 # go test does not show skipped tests, so this target says when the nemesis and the tests of real disks and of load balancers will be

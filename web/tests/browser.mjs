@@ -22,6 +22,20 @@ const launchFlags = [
 export const launch = () =>
   chromium.launch({ executablePath: process.env.GAVEL_BROWSER ?? "/usr/bin/chromium", args: launchFlags });
 
+const patience = 60_000; // How long a busy machine may take, in milliseconds; an idle one needs few.
+
+// asked holds, for each page, the requests for data that are not answered. A stream never is, so it is not among them.
+const asked = new WeakMap();
+
+function watchRequests(page) {
+  const open = new Set();
+  asked.set(page, open);
+  page.on("request", (request) => {
+    if (["fetch", "xhr"].includes(request.resourceType())) open.add(request);
+  });
+  for (const ended of ["requestfinished", "requestfailed"]) page.on(ended, (request) => open.delete(request));
+}
+
 // openPage opens a window. Its faults collect what it must not do; a part of the text names a fault that a test expects.
 export async function openPage(browser, origin, { scheme = "light", width = 1360, height = 900, expected = [] } = {}) {
   const context = await browser.newContext({
@@ -33,6 +47,7 @@ export async function openPage(browser, origin, { scheme = "light", width = 1360
   });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
   const page = await context.newPage();
+  watchRequests(page);
   const faults = [];
   const add = (text) => {
     if (!expected.some((part) => text.includes(part))) faults.push(text);
@@ -46,7 +61,7 @@ export async function openPage(browser, origin, { scheme = "light", width = 1360
     if (!request.url().startsWith(`${origin}/`) && !/^(blob|data|about):/.test(request.url()))
       add(`foreign request: ${request.url()}`);
   });
-  page.setDefaultTimeout(60_000); // How long a busy machine may take; an idle one needs milliseconds.
+  page.setDefaultTimeout(patience);
   return {
     page,
     faults,
@@ -73,11 +88,19 @@ export async function signIn(window, who = admin) {
     .waitFor();
 }
 
-// settled waits until the page has its data.
+// settled waits until the page has its data: it says that it loads nothing, and for some frames, in which it shows what came
+// and may ask for more, nothing it asked for is missing.
 export async function settled(page) {
   await page.getByRole("heading", { level: 1 }).waitFor();
-  await page.waitForFunction(() => !document.querySelector("[role=status][aria-label=Loading]"));
-  await page.waitForTimeout(300);
+  const began = performance.now();
+  for (let quiet = 0; quiet < 3; ) {
+    assert.ok(performance.now() - began < patience, `${page.url()} still asks for ${[...asked.get(page)].map((r) => r.url())}`);
+    const loads = await page.evaluate(async () => {
+      await new Promise(requestAnimationFrame);
+      return document.querySelector("[role=status][aria-label=Loading]") !== null;
+    });
+    quiet = loads || asked.get(page).size > 0 ? 0 : quiet + 1;
+  }
 }
 
 // checkAccessibility fails for violations that axe calls serious or critical. Axe reads a page in several steps, and on a busy
