@@ -1,5 +1,8 @@
 package hotpath
 
+// DeadlineSlack is by how much the deadline of a write may be later than the write timeout.
+const DeadlineSlack = deadlineSlack
+
 // PlainRequest is a request as the fast path reads it.
 type PlainRequest struct {
 	Target, Authorization, RequestID, ContentEncoding, Origin, Body string

@@ -25,7 +25,9 @@ func (c *fastPathConn) answer(r *plainRequest) (keepOpen bool) {
 	}
 	keepOpen = c.s.pool.phase.Load() == phaseServing
 	c.buf.append(sc, c.last, c.s.http.NoDefaultDate, keepOpen)
-	sc.Release(sc.Took())
+	took := sc.Took()
+	c.last = c.last.Add(took)
+	sc.Release(took)
 	return keepOpen
 }
 

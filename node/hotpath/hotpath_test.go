@@ -324,6 +324,26 @@ func TestDrainEndsConnectionsAfterTheirAnswers(t *testing.T) {
 	}
 }
 
+// An answer has its time to be written from when it is there: one that was waited for longer than that is sent.
+func TestLateAnswersAreSent(t *testing.T) {
+	const timeout = time.Second
+	for name, without := range map[string]bool{"fast path": false, "fasthttp": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t, func(o *hotpath.Options) { o.WriteTimeout, o.WithoutFastPath = timeout, without })
+			d.Proposer.Block = make(chan struct{})
+			c := d.dial(t)
+			_, _ = io.WriteString(c, d.post(d.AuctionKey, "/v2/events", pageviewBody))
+			d.Proposer.WaitBlocked(1)
+			time.Sleep(timeout + hotpath.DeadlineSlack + 100*time.Millisecond)
+			close(d.Proposer.Block)
+			if answer, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || answer.StatusCode != http.StatusOK {
+				t.Errorf("%+v, %v", answer, err)
+			}
+		})
+	}
+}
+
 // TestShutdownLosesNothing checks that Shutdown waits for the answer of an events request that waits for its commit, and that
 // no new connection is accepted meanwhile.
 func TestShutdownLosesNothing(t *testing.T) {
