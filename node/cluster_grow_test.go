@@ -32,7 +32,7 @@ func TestOneNodeBecomesThree(t *testing.T) {
 	for i, address := range addresses {
 		o := nodetest.Options{Keys: &alone.Keys, Args: []string{
 			"--node-id", fmt.Sprintf("n%d", i+1), "--peer-listen", address, "--peer-advertise", address,
-			"--join", strings.Join(addresses, ","), "--bootstrap-expect", "3", "--peer-insecure",
+			"--join", strings.Join(addresses, ","), "--bootstrap-expect", "3", "--peer-insecure", "--ratelimit-management", "0",
 		}}
 		if i == 0 {
 			o.Dir = dir
