@@ -89,7 +89,7 @@ func TestModelOfClickRules(t *testing.T) {
 
 const (
 	modelRounds    = 10
-	modelRoundsMax = 60 // Three rounds missed a rare case once in sixty times.
+	modelRoundsMax = 60 // Three rounds miss a rare case once in 60 times, so 60 rounds miss it only if it cannot happen any more.
 )
 
 // testModelUntil is testModel in rounds, at least as many as given and until what the test must compare was compared.

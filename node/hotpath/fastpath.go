@@ -42,7 +42,7 @@ type fastPathConn struct {
 	readErr       error           // The error of tryRead.
 	readDeadline  time.Time       // The read deadline that is set.
 	writeDeadline time.Time       // The write deadline that is set.
-	last          time.Time       // When the last request was complete, then when it was answered; zero before the first.
+	last          time.Time       // While a request is answered: when it was complete; else: when the last was answered, or zero.
 }
 
 // The states of a fastPathConn. Only an idle one is closed when the server stops; a new one ends soon by its deadline.

@@ -26,7 +26,7 @@ func (c *fastPathConn) answer(r *plainRequest) (keepOpen bool) {
 	keepOpen = c.s.pool.phase.Load() == phaseServing
 	c.buf.append(sc, c.last, c.s.http.NoDefaultDate, keepOpen)
 	took := sc.Took()
-	c.last = c.last.Add(took)
+	c.last = c.last.Add(took) // The deadlines of writing and of idling count from here: an answer may take as long as they are.
 	sc.Release(took)
 	return keepOpen
 }

@@ -94,12 +94,14 @@ export async function settled(page) {
   await page.getByRole("heading", { level: 1 }).waitFor();
   const began = performance.now();
   for (let quiet = 0; quiet < 3; ) {
-    assert.ok(performance.now() - began < patience, `${page.url()} still asks for ${[...asked.get(page)].map((r) => r.url())}`);
     const loads = await page.evaluate(async () => {
       await new Promise(requestAnimationFrame);
       return document.querySelector("[role=status][aria-label=Loading]") !== null;
     });
-    quiet = loads || asked.get(page).size > 0 ? 0 : quiet + 1;
+    const open = [...asked.get(page)].map((request) => request.url());
+    quiet = loads || open.length > 0 ? 0 : quiet + 1;
+    const waits = open.length > 0 ? `waits for ${open.join(" and ")}` : "shows that it loads and asks for nothing";
+    assert.ok(performance.now() - began < patience, `${page.url()} still ${waits}`);
   }
 }
 

@@ -161,13 +161,14 @@ export async function showEntrances(browser, node, views, look) {
 }
 
 // showDialogs opens every dialog as an admin and calls a function in each of the views, with the window, the text of its
-// button, and the view. Escape closes a dialog.
+// button, and the view. The button is pressed in the narrowest view, where it is hardest to reach. Escape closes a dialog.
 export async function showDialogs(browser, node, views, look) {
-  const window = await openPage(browser, node.origin, { ...views[0], expected: [signedOutNotice] });
+  const { width, height } = views.reduce((narrowest, view) => (view.width < narrowest.width ? view : narrowest));
+  const window = await openPage(browser, node.origin, { width, height, expected: [signedOutNotice] });
   const { page } = window;
   await signIn(window);
   for (const [address, button] of dialogs) {
-    await page.setViewportSize(views[0]);
+    await page.setViewportSize({ width, height });
     await window.go(address);
     await settled(page);
     await page.getByRole("button", { name: button, exact: true }).first().click();
