@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// rollingAuctions is how many auctions have to be answered while all nodes restart.
+	// rollingAuctions is how many auctions have to be answered while all nodes restart. ROLLING_AUCTIONS sets another number.
 	rollingAuctions = 100_000
 	rollingClients  = 8
 	// checkInterval is how often the balancer asks /readyz; one other answer than 200 takes a node out.
@@ -56,6 +56,7 @@ func TestRollingRestartBehindALoadBalancer(t *testing.T) {
 	}
 	c.eventually("the balancer reaches a node", func() bool { return rollingAuction(c.client, balancer, c.nodes[0].Keys.AuctionKey) == nil })
 
+	enough := int64(number(t, "ROLLING_AUCTIONS", rollingAuctions))
 	load := startRollingLoad(balancer, c.nodes[0].Keys.AuctionKey)
 	for node, n := range c.nodes {
 		time.Sleep(3 * checkInterval) // All nodes are in the balancer's list.
@@ -66,7 +67,7 @@ func TestRollingRestartBehindALoadBalancer(t *testing.T) {
 		c.restart(node)
 		t.Logf("n%d restarted during %d auctions", node+1, load.answered.Load()-before)
 	}
-	c.eventually("enough auctions", func() bool { return load.answered.Load() >= rollingAuctions || load.lost.Load() > 0 })
+	c.eventually("enough auctions", func() bool { return load.answered.Load() >= enough || load.lost.Load() > 0 })
 	load.end()
 	t.Logf("%d auctions answered, %d without a winner, %d lost", load.answered.Load(), load.empty.Load(), load.lost.Load())
 	for node, n := range c.nodes {
