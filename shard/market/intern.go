@@ -46,15 +46,13 @@ func (m *Market) findProduct(marketplace uint16, id string) (row uint32, hash ui
 
 // growProducts builds a product table of twice the size for the next view, with the first n rows.
 func (m *Market) growProducts(n uint32) {
-	t := newTable(2 * len(m.products.table.tags))
-	for i := range n {
-		entry := i
+	m.products.table = m.products.table.grown(n, func(i uint32) (hash uint64, entry uint32) {
+		entry = i
 		if m.products.at(i).Flags&productHadBid != 0 {
 			entry |= hadBid
 		}
-		t.insert(m.hashOfProduct(i), entry)
-	}
-	m.products.table = t
+		return m.hashOfProduct(i), entry
+	})
 }
 
 func (m *Market) hashOfProduct(i uint32) uint64 {
@@ -99,12 +97,10 @@ func (m *Market) findCategory(marketplace uint16, id string) (row uint32, hash u
 
 // growCategories builds a category table of twice the size for the next view, with the first n rows.
 func (m *Market) growCategories(n uint32) {
-	t := newTable(2 * len(m.categories.table.tags))
-	for i := range n {
+	m.categories.table = m.categories.table.grown(n, func(i uint32) (hash uint64, entry uint32) {
 		r := m.categories.at(i)
-		t.insert(m.hash(seedOf(m.seed, r.marketplace), m.texts.at(r.key, r.keyLen)), i)
-	}
-	m.categories.table = t
+		return m.hash(seedOf(m.seed, r.marketplace), m.texts.at(r.key, r.keyLen)), i
+	})
 }
 
 // location returns the row of a location, 0 for the empty one. Locations that differ only in case have the same row.

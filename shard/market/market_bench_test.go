@@ -78,3 +78,15 @@ func BenchmarkPublish(b *testing.B) {
 		m.Publish()
 	}
 }
+
+// BenchmarkGrow doubles the table of a million products, which one command of a growing catalog waits for.
+func BenchmarkGrow(b *testing.B) {
+	const products = 1_000_000
+	m, _ := load(0, products)
+	small := m.products.table
+	for b.Loop() {
+		m.products.table = small
+		m.growProducts(products)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*products), "ns/product")
+}

@@ -36,16 +36,16 @@ func (a *Prefetcher) Flush() {
 }
 
 // AddEntry adds the table entry that View.Product will read for a hash.
-func (a *Prefetcher) AddEntry(v *View, hash uint64) {
-	t := v.productTable
+func (a *Prefetcher) AddEntry(v *View, hash uint64) { a.addEntry(v.productTable, hash) }
+
+func (a *Prefetcher) addEntry(t *table, hash uint64) {
 	a.add(unsafe.Pointer(&t.entries[hash&t.mask*bucketStride]))
 }
 
 // AddTags adds the tag word of a hash, which TagFilter.MayContain and View.Product read.
-func (a *Prefetcher) AddTags(v *View, hash uint64) {
-	t := v.productTable
-	a.add(unsafe.Pointer(&t.tags[hash&t.mask]))
-}
+func (a *Prefetcher) AddTags(v *View, hash uint64) { a.addTags(v.productTable, hash) }
+
+func (a *Prefetcher) addTags(t *table, hash uint64) { a.add(unsafe.Pointer(&t.tags[hash&t.mask])) }
 
 // AddProduct adds the row of a product.
 func (a *Prefetcher) AddProduct(v *View, row uint32) { a.add(unsafe.Pointer(v.products.at(row))) }

@@ -171,6 +171,31 @@ func (t *table) insert(hash uint64, entry uint32) {
 	}
 }
 
+// growBlock is how many entries are inserted into a grown table together.
+const growBlock = prefetchMax / 2
+
+// grown returns a table of twice the size with n entries, of which at returns the hashes. Each goes to a place of its own in
+// memory, for which the processor would wait twice; so the places of a block are prefetched before it is inserted.
+func (t *table) grown(n uint32, at func(i uint32) (hash uint64, entry uint32)) *table {
+	larger := newTable(2 * len(t.tags))
+	var hashes [growBlock]uint64
+	var entries [growBlock]uint32
+	var ahead Prefetcher
+	for begin := uint32(0); begin < n; begin += growBlock {
+		block := min(growBlock, n-begin)
+		for i := range block {
+			hashes[i], entries[i] = at(begin + i)
+			ahead.addTags(larger, hashes[i])
+			ahead.addEntry(larger, hashes[i])
+		}
+		ahead.Flush()
+		for i := range block {
+			larger.insert(hashes[i], entries[i])
+		}
+	}
+	return larger
+}
+
 // markHadBid sets the bit hadBid in the entry of an ordinal.
 func (t *table) markHadBid(hash uint64, ordinal uint32) {
 	for p := t.probe(hash); ; {

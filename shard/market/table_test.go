@@ -19,33 +19,46 @@ func (t *table) find(hash uint64) (found []uint32, collision bool) {
 }
 
 // Every inserted entry is found, by its full hash alone unless another one is indistinguishable, and MayContain accepts
-// it.
+// it; the same holds for a table that has grown, whatever number of entries was there.
 func TestTableFinds(t *testing.T) {
 	for _, bits := range []uint64{0, 3, 1<<24 | 7, 0xff000000000000ff, ^uint64(0)} { // The bits in which the hashes differ.
 		r := rand.New(rand.NewPCG(1, bits))
 		table := newTable(bucketsMin)
-		hashes := map[uint32]uint64{}
+		var hashes []uint64
 		for i := range uint32(bucketsMin * bucketSlots * 3 / 4) {
 			if table.full() {
 				t.Fatalf("full with %d of %d", i, bucketsMin*bucketSlots)
 			}
-			hashes[i] = r.Uint64() & bits
+			hashes = append(hashes, r.Uint64()&bits)
 			table.insert(hashes[i], i)
 		}
 		if !table.full() {
 			t.Error("not full")
 		}
-		for i, hash := range hashes {
-			found, collision := table.find(hash)
-			if !slices.Contains(found, i) {
-				t.Fatalf("bits %#x: %d is lost", bits, i)
+		checkFinds(t, table, hashes)
+		for _, n := range []int{0, 1, growBlock - 1, growBlock, growBlock + 1, len(hashes)} {
+			grown := table.grown(uint32(n), func(i uint32) (uint64, uint32) { return hashes[i], i })
+			if grown.used != n || len(grown.tags) != 2*bucketsMin {
+				t.Errorf("%d entries in %d buckets, want %d in %d", grown.used, len(grown.tags), n, 2*bucketsMin)
 			}
-			if table.MayContain(hash) != 1 {
-				t.Fatalf("bits %#x: %d is ruled out", bits, i)
-			}
-			if found[0] != i && !collision {
-				t.Fatalf("bits %#x: %d is hidden by %d without a mark", bits, i, found[0])
-			}
+			checkFinds(t, grown, hashes[:n])
+		}
+	}
+}
+
+// checkFinds fails unless a table has the entry i for each hash i.
+func checkFinds(t *testing.T, table *table, hashes []uint64) {
+	t.Helper()
+	for i, hash := range hashes {
+		found, collision := table.find(hash)
+		if !slices.Contains(found, uint32(i)) {
+			t.Fatalf("%d of %d, %#x, is lost", i, len(hashes), hash)
+		}
+		if table.MayContain(hash) != 1 {
+			t.Fatalf("%d of %d, %#x, is ruled out", i, len(hashes), hash)
+		}
+		if found[0] != uint32(i) && !collision {
+			t.Fatalf("%d of %d, %#x, is hidden by %d without a mark", i, len(hashes), hash, found[0])
 		}
 	}
 }
