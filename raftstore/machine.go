@@ -192,7 +192,7 @@ func (m *machine) load() error {
 		}
 	}
 	m.setStored(a)
-	if err := m.stateMachine.Load(m.state.Reader()); err != nil {
+	if err := m.stateMachine.Load(m.state.Ahead()); err != nil {
 		return fmt.Errorf("group %d: the state cannot be loaded: %w", m.id, err)
 	}
 	if digest := m.stateMachine.Digest(); found && digest != a.Digest {

@@ -26,6 +26,11 @@ func (s *Store) claimDir() (err error) {
 	return nil
 }
 
+// openCacheBytes bounds the block cache while the store opens, in bytes. BOUND: the blocks of indexes and filters that the scan
+// of the state comes back to. Opening reads log and state once, and what it leaves in the cache nobody may ask for: it was half
+// of the memory of a node that had just started.
+const openCacheBytes = 32 << 20
+
 func (s *Store) open(ctx context.Context) (err error) {
 	c := &s.c
 	if err := s.claimDir(); err != nil {
@@ -43,6 +48,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if err := s.openIdentity(ctx); err != nil {
 		return err
 	}
+	defer s.cache.Reserve(int(max(0, c.CacheBytes-openCacheBytes)))()
 	if err := s.openLog(); err != nil {
 		return err
 	}

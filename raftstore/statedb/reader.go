@@ -41,19 +41,28 @@ func (r *Reader) Get(key []byte) (value []byte, found bool) {
 // Scan calls fn for the keys from (included) to (excluded), in order, until it returns false. OWNERSHIP: key and value
 // are valid until fn returns.
 func (r *Reader) Scan(from, to []byte, fn func(key, value []byte) bool) {
-	prefix := r.group.prefix
-	low := append(append(make([]byte, 0, len(prefix)+len(from)), prefix...), from...)
-	high := append(append(make([]byte, 0, len(prefix)+len(to)), prefix...), to...)
-	r.scan(low, high, fn)
+	low, high := r.fullRange(from, to)
+	r.group.db.mustRead(r.each(low, high, fn))
 }
 
-func (r *Reader) scan(low, high []byte, fn func(key, value []byte) bool) {
+// fullRange returns the bounds of a range of the group in the database.
+func (r *Reader) fullRange(from, to []byte) (low, high []byte) {
+	prefix := r.group.prefix
+	low = append(append(make([]byte, 0, len(prefix)+len(from)), prefix...), from...)
+	high = append(append(make([]byte, 0, len(prefix)+len(to)), prefix...), to...)
+	return low, high
+}
+
+// each is Scan with bounds in the database; it returns a read that failed.
+func (r *Reader) each(low, high []byte, fn func(key, value []byte) bool) error {
 	it, err := r.p.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high})
-	r.group.db.mustRead(err)
+	if err != nil {
+		return err
+	}
 	for valid := it.First(); valid; valid = it.Next() {
 		if !fn(it.Key()[len(r.group.prefix):], it.Value()) {
 			break
 		}
 	}
-	r.group.db.mustRead(errors.Join(it.Error(), it.Close()))
+	return errors.Join(it.Error(), it.Close())
 }

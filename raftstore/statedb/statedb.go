@@ -275,10 +275,10 @@ func (s *Snapshot) Applied() (Applied, bool, error) { return s.group.appliedIn(s
 
 // Each calls fn for every key of the machine, in order, until it fails.
 func (s *Snapshot) Each(fn func(key, value []byte) error) (err error) {
-	s.scan(s.group.prefix, append(groupPrefix(s.group.id), spaceMachine+1), func(key, value []byte) bool {
+	s.group.db.mustRead(s.each(s.group.prefix, append(groupPrefix(s.group.id), spaceMachine+1), func(key, value []byte) bool {
 		err = fn(key, value)
 		return err == nil
-	})
+	}))
 	return err
 }
 
