@@ -91,6 +91,7 @@ type Stats struct {
 
 	Log   DBStats
 	State DBStats
+	Cache CacheStats
 
 	PeerConns         int
 	PeerRejectFull    uint64
@@ -111,6 +112,13 @@ type Stats struct {
 	ForwardLost  uint64 // Connections to leaders that ended.
 }
 
+// CacheStats are figures of the cache of blocks, which both databases share.
+type CacheStats struct {
+	Hits, Misses int64
+	Bytes        int64
+	BytesMax     int64
+}
+
 // DBStats are figures of one Pebble database.
 type DBStats struct {
 	DiskBytes        uint64
@@ -119,19 +127,21 @@ type DBStats struct {
 	L0Sublevels      int
 	Flushes          int64
 	Compactions      int64
-	CacheHits        int64 // The cache is shared by both databases.
-	CacheMisses      int64
 	DiskSlow         uint64
 	BackgroundErrors uint64
 	WriteStalls      uint64
 	Pebble           *pebble.Metrics // All other figures, among them the fsync histogram of the log.
 }
 
+func (s *Store) cacheStats() CacheStats {
+	m := s.cache.Metrics()
+	return CacheStats{Hits: m.Hits, Misses: m.Misses, Bytes: m.Size, BytesMax: s.cache.MaxSize()}
+}
+
 func dbStats(m *pebble.Metrics, e *fatal.Events) DBStats {
 	return DBStats{
 		DiskBytes: m.DiskSpaceUsage(), WALBytesWritten: m.WAL.BytesWritten, MemTableBytes: m.MemTable.Size,
 		L0Sublevels: int(m.Levels[0].Sublevels), Flushes: m.Flush.Count, Compactions: m.Compact.Count,
-		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
 		DiskSlow: e.DiskSlow.Load(), BackgroundErrors: e.BackgroundErrors.Load(), WriteStalls: e.WriteStalls.Load(), Pebble: m,
 	}
 }
@@ -147,7 +157,8 @@ func (s *Store) Stats() Stats {
 		Epoch: s.epoch, ClockOffset: time.Duration(s.clocks.offset.Load()), ClockWrong: s.clocks.wrong.Load(),
 		StatesRebuilt: s.rebuilt, TmpDeleted: s.tmpDeleted, OldestCall: s.watchdog.Oldest(),
 		StateChecks: s.stateChecks.agreed.Load(), StateMismatches: s.stateChecks.mismatches.Load(), GuardSyncs: s.log.GuardSyncs(),
-		Log: dbStats(s.log.Metrics(), s.log.Events()), State: dbStats(s.state.Metrics(), s.state.Events()),
+		Cache: s.cacheStats(),
+		Log:   dbStats(s.log.Metrics(), s.log.Events()), State: dbStats(s.state.Metrics(), s.state.Events()),
 		PeerConns: s.mux.Conns(), PeerRejectFull: r.Full.Load(), PeerRejectHeader: r.Header.Load(),
 		PeerRejectCluster: r.Cluster.Load(), PeerRejectStream: r.Stream.Load(),
 		PeerRejectHandshake: r.Handshake.Load(), PeerRejectNoCertificate: r.NoCertificate.Load(),

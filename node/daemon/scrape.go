@@ -18,9 +18,9 @@ import (
 func (n *node) scrape() metrics.Node {
 	stats := n.raft.Stats()
 	out := metrics.Node{
-		Databases: []metrics.Database{database("raftlog", &stats.Log), database("state", &stats.State)},
-		Market:    metrics.Market{Version: n.publisher.View().Edition()},
-		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt, Reaped: stats.TmpDeleted, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
+		Databases: []metrics.Database{database("raftlog", &stats.Log), database("state", &stats.State)}, Cache: metrics.Cache(stats.Cache),
+		Market: metrics.Market{Version: n.publisher.View().Edition()},
+		Peers:  peers(&stats), Rebuilt: stats.StatesRebuilt, Reaped: stats.TmpDeleted, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
 		StateChecks: stats.StateChecks, StateMismatches: stats.StateMismatches, OldestCall: stats.OldestCall,
 		Pacing: n.pacingMetrics(), AuctionCounts: n.tallyMetrics(), Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailCounts.read(n.cfg.SMTP.Server != ""),
 		Backups: n.backupCounts.read(), Archive: n.logCounts.read(), Exports: n.exportMetrics(), Sinks: n.sinkMetrics(),
@@ -126,7 +126,7 @@ func peers(s *raftstore.Stats) metrics.Peers {
 func database(name string, s *raftstore.DBStats) metrics.Database {
 	d := metrics.Database{
 		Name: name, DiskBytes: s.DiskBytes, WALBytes: s.WALBytesWritten, MemtableBytes: s.MemTableBytes,
-		Compactions: s.Compactions, Flushes: s.Flushes, CacheHits: s.CacheHits, CacheMisses: s.CacheMisses,
+		Compactions: s.Compactions, Flushes: s.Flushes,
 		L0Sublevels: int64(s.L0Sublevels), WriteStalls: s.WriteStalls, BackgroundErrors: s.BackgroundErrors,
 	}
 	if s.Pebble != nil {

@@ -102,11 +102,14 @@ var (
 	pebbleReadAmp     = definition{"gavel_pebble_read_amplification", "Sorted runs that a read of the database may have to visit; it grows when compactions fall behind.", []string{"database"}}
 	pebbleCompactions = definition{"gavel_pebble_compactions_total", "Compactions, which merge the files of the database, that were finished.", []string{"database"}}
 	pebbleFlushes     = definition{"gavel_pebble_flushes_total", "Times that the database has written its memory to a file.", []string{"database"}}
-	pebbleCacheHits   = definition{"gavel_pebble_cache_hits_total", "Blocks that reads of the database found in the cache.", []string{"database"}}
 	pebbleSublevels   = definition{"gavel_pebble_l0_sublevels", "Sublevels of level 0 of the database; with too many, writes have to wait.", []string{"database"}}
 	pebbleStalls      = definition{"gavel_pebble_write_stalls_total", "Times that writes to the database had to wait for flushes or compactions.", []string{"database"}}
 	pebbleErrors      = definition{"gavel_pebble_background_errors_total", "Flushes and compactions of the database that failed because the disk was full; other failures end the process.", []string{"database"}}
-	pebbleCacheMisses = definition{"gavel_pebble_cache_misses_total", "Blocks that reads of the database had to fetch from the disk, because they were not in the cache.", []string{"database"}}
+
+	pebbleCacheHits   = definition{"gavel_pebble_cache_hits_total", "Blocks that reads of the databases found in the cache, which they share.", nil}
+	pebbleCacheMisses = definition{"gavel_pebble_cache_misses_total", "Blocks that reads of the databases had to fetch from the disk, because they were not in the cache.", nil}
+	pebbleCacheBytes  = definition{"gavel_pebble_cache_bytes", "Bytes of blocks in the cache of the databases.", nil}
+	pebbleCacheMax    = definition{"gavel_pebble_cache_max_bytes", "Bytes that the cache of the databases may have; a share of gavel_memory_limit_bytes.", nil}
 )
 
 // Connections of the listeners, and memory of requests.

@@ -8,6 +8,7 @@ type Node struct {
 	Groups    []Group
 	Proposals Proposals
 	Databases []Database
+	Cache     Cache
 	Market    Market
 	Peers     Peers
 	Disk      Disk
@@ -189,8 +190,13 @@ type Database struct {
 	L0Files, L0Sublevels               int64
 	ReadAmplification                  int64
 	Compactions, Flushes               int64
-	CacheHits, CacheMisses             int64
 	WriteStalls, BackgroundErrors      uint64
+}
+
+// Cache is the cache of blocks that the databases share.
+type Cache struct {
+	Hits, Misses    int64
+	Bytes, BytesMax int64
 }
 
 // Market is the published view.
