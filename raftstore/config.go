@@ -85,6 +85,9 @@ type Config struct {
 
 	SnapshotInterval  time.Duration // Time between two checks whether a snapshot is due; Raft adds up to as much. [60 s]
 	SnapshotThreshold uint64        // Number of entries since the last snapshot that make one due. [50,000]
+	// SnapshotBytes is the size of the entries since the last snapshot, in bytes, that makes one due, if that is at least
+	// the size of the last snapshot. [256 MiB]
+	SnapshotBytes int64
 	// TrailingLogs is the number of entries kept behind a snapshot for slow followers. It must not be less than what a
 	// healthy follower may be behind when the log is truncated: the entries on their way to it, some 400 (three calls
 	// of maxAppendEntries), and those that arrive while a snapshot is taken. With fewer, a follower is sent snapshots
@@ -147,6 +150,7 @@ func (c Config) withDefaults() Config {
 	c.FS = or(c.FS, vfs.Default)
 	c.SnapshotInterval = or(c.SnapshotInterval, 60*time.Second)
 	c.SnapshotThreshold = or(c.SnapshotThreshold, 50_000)
+	c.SnapshotBytes = or(c.SnapshotBytes, 256<<20)
 	c.TrailingLogs = or(c.TrailingLogs, 120_000)
 	c.RPCsInFlight = or(c.RPCsInFlight, transport.RPCsInFlight)
 	c.CheckEntries = or(c.CheckEntries, 10_000)

@@ -87,6 +87,8 @@ type machine struct {
 	running      atomic.Bool // NewRaft returned; from then on a failed restore must end the process.
 	installTimes []time.Time // When the newest snapshots of leaders were installed.
 
+	logSize logSize
+
 	lastCheck   atomic.Uint64 // Index of the newest state check.
 	lastCheckAt moment.Last   // When it was applied, or when this leader last proposed one.
 
@@ -114,6 +116,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	if committed := m.onCommitted.Load(); committed != nil {
 		(*committed)(logs)
 	}
+	m.countLog(logs)
 	m.writes.Lock()
 	defer m.writes.Unlock()
 	start := time.Now()

@@ -29,7 +29,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 		streams: s.mux.Streams(id, address), leaderObservations: make(chan raft.Observation, 8),
 	}
 	state := s.state.Group(id)
-	g.machine = &machine{store: s, id: id, stateMachine: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit, snaps: snaps}
+	g.machine = &machine{store: s, id: id, stateMachine: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit, snaps: snaps, logSize: logSize{due: make(chan struct{}, 1)}}
 	found, err := g.check()
 	if err != nil {
 		return err
@@ -70,6 +70,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	g.done.Go(func() { g.lead.FollowNotices(g.leadership) })
 	g.done.Go(func() { g.lead.FollowLeaders(g.leaderObservations) })
 	g.done.Go(g.lead.WatchHeartbeats)
+	g.done.Go(g.snapshotLargeLogs)
 	s.groups[id] = g
 	if membership.IsSoleVoter(servers, s.identity.Server) {
 		g.safe.Campaign()

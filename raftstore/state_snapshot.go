@@ -22,15 +22,16 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 		return nil, err
 	}
 	m.writeDeferred()
-	return &pendingSnapshot{machine: m, snap: m.state.Snapshot(), applied: *m.stored.Load()}, nil
+	return &pendingSnapshot{machine: m, snap: m.state.Snapshot(), applied: *m.stored.Load(), logBytes: m.logSize.bytes.Load()}, nil
 }
 
 // pendingSnapshot is a snapshot that is being written while further batches are applied.
 type pendingSnapshot struct {
-	machine *machine
-	snap    *statedb.Snapshot
-	applied statedb.Applied
-	once    sync.Once
+	machine  *machine
+	snap     *statedb.Snapshot
+	applied  statedb.Applied
+	logBytes int64 // logSize when it began.
+	once     sync.Once
 }
 
 // Persist writes the state as a stream. It begins with a flush: Raft deletes log entries right after it, and the state
@@ -80,7 +81,11 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	m.partialBytes.Store(0)
 	m.snapBytes.Store(c.n)
 	m.snapNanos.Store(int64(time.Since(start)))
-	return c.Close()
+	if err := c.Close(); err != nil {
+		return err
+	}
+	m.logSize.bytes.Add(-p.logBytes)
+	return nil
 }
 
 // Release frees the state that the snapshot holds. A second call does nothing.
@@ -131,6 +136,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 		m.store.exit.Now("snapshot cannot be restored", err)
 	}
 	m.noteInstall(time.Now())
+	m.logSize.bytes.Store(0)
 	end := m.stored.Load()
 	m.store.log.Group(m.id).SnapshotInstalled(end.Index, end.Term)
 	return nil

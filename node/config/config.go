@@ -284,7 +284,7 @@ type SMTP struct {
 // Raft tunes the replication. The defaults suit a production node; tests use shorter values.
 type Raft struct {
 	SnapshotInterval  time.Duration `help:"How often a group checks whether a snapshot is due." placeholder:"DURATION" min:"1s" max:"24h"`
-	SnapshotThreshold int           `help:"Number of log entries of a group between two snapshots." placeholder:"N" min:"8" max:"100000000"`
+	SnapshotThreshold int           `help:"Number of log entries of a group between two snapshots; a log as large as the last one makes another due before." placeholder:"N" min:"8" max:"100000000"`
 	TrailingLogs      int           `help:"Number of log entries kept after a snapshot for slow followers; at least twice snapshot_threshold." placeholder:"N" min:"16" max:"1000000000"`
 	// The rule that splits names into words would split RPCsInFlight in the wrong place.
 	RpcsInFlight int `help:"Number of AppendEntries calls in flight to one follower. For emergencies: 1 turns pipelining off, for a follower that stays behind although its leader reaches it; commits become slower. It takes effect on leaders." placeholder:"N" min:"1" max:"2"`
