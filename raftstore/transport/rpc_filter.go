@@ -108,7 +108,7 @@ func (t *rpcFilter) forward(rpc raft.RPC, c net.Conn) bool {
 
 var errImpostor = errors.New("the certificate does not fit the server id of the call")
 
-// check returns why a call must not reach Raft, and records what the call says about the leader.
+// check returns why a call must not reach Raft, records what the call says about the leader, and corrects its commit index.
 func (t *rpcFilter) check(rpc raft.RPC, c net.Conn) error {
 	if names, secured := Names(c); secured {
 		claimed := ""
@@ -125,6 +125,7 @@ func (t *rpcFilter) check(rpc raft.RPC, c net.Conn) error {
 	if call, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
 		t.contact.Mark()
 		t.noteCommit(call.LeaderCommitIndex)
+		boundCommit(call)
 	}
 	return nil
 }
