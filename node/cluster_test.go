@@ -108,6 +108,16 @@ func (c *cluster) auction(node int) string {
 	return token
 }
 
+// winner is auction until there is a winner: a node that has just started may have none.
+func (c *cluster) winner(node int) (token string) {
+	c.Helper()
+	c.eventually("a winner", func() bool {
+		token = c.auction(node)
+		return token != ""
+	})
+	return token
+}
+
 func (c *cluster) tryAuction(node int) (string, error) {
 	n := c.nodes[node]
 	s, err := c.send("POST", n.AuctionURL+"/v2/auctions", n.Keys.AuctionKey, oneAuction)
@@ -309,7 +319,7 @@ func (c *cluster) testIdempotencyKeys() {
 // promise of 5 s, and fails when the machine stalls. The nemesis (loadtest/nemesis, "writes go on", in every go test)
 // and TestFailover assert it for many failovers, less the stalls of the machine. The same holds for restarts.
 func (c *cluster) testLeaderKilled() {
-	token, shop, leader := c.auction(0), c.shop(), c.leader()
+	token, shop, leader := c.winner(0), c.shop(), c.leader()
 	shop.away[leader].Store(true)
 	if err := c.nodes[leader].Kill(); err != nil {
 		c.Fatal(err)
@@ -318,7 +328,7 @@ func (c *cluster) testLeaderKilled() {
 	took := c.eventually("an event through another node", func() bool { return c.click(other, "after-the-leader", token) == http.StatusOK })
 	c.Logf("the next event was acknowledged %s after the kill", took.Round(time.Millisecond))
 	c.restart(leader)
-	c.eventually("a winner on the restarted node", func() bool { return c.auction(leader) != "" })
+	c.winner(leader)
 	shop.end()
 	if total, _ := c.clicks(leader, ""); total != 3 {
 		c.Errorf("the restarted node reports %v clicks, want 3", total)
@@ -326,7 +336,7 @@ func (c *cluster) testLeaderKilled() {
 }
 
 func (c *cluster) testRollingRestart() {
-	token, shop := c.auction(0), c.shop()
+	token, shop := c.winner(0), c.shop()
 	for node := range 3 {
 		shop.away[node].Store(true)
 		began := time.Now()

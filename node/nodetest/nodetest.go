@@ -311,16 +311,24 @@ func (n *Node) readKeys() error {
 
 func (n *Node) keysFile() string { return filepath.Join(filepath.Dir(n.log), "keys.json") }
 
-// LogTail returns the end of the output of the processes.
+// LogTail returns the end of the output of the processes: the last lines, of each its begin. The stacks of a process that ends
+// itself are one line.
 func (n *Node) LogTail() string {
-	const most = 8 << 10
+	const most, ofLine = 8 << 10, 1 << 10
 	text, err := os.ReadFile(n.log)
 	if err != nil {
 		return err.Error()
 	}
-	if len(text) > most {
-		text = text[len(text)-most:]
-		text = text[bytes.IndexByte(text, '\n')+1:]
+	var tail []byte
+	for line := range bytes.Lines(text) {
+		if len(line) > ofLine {
+			line = append(line[:ofLine:ofLine], "...\n"...)
+		}
+		tail = append(tail, line...)
 	}
-	return string(text)
+	if len(tail) > most {
+		tail = tail[len(tail)-most:]
+		tail = tail[bytes.IndexByte(tail, '\n')+1:]
+	}
+	return string(tail)
 }
