@@ -35,6 +35,12 @@ const credentials = async (page) => {
   await page.getByRole("heading", { name: "Second factor" }).waitFor();
 };
 
+// typeInto types into the field that has the focus, as soon as one has it: a dialog is there some moments before.
+const typeInto = async (page, text) => {
+  await page.waitForFunction(() => document.activeElement?.tagName === "INPUT");
+  await page.keyboard.type(text);
+};
+
 export function factorTests(given) {
   for (const scheme of ["light", "dark"])
     test(`a second factor is set up by keyboard, asked for, and reset by an admin, ${scheme}`, async () => {
@@ -59,13 +65,13 @@ export function factorTests(given) {
       await page.getByRole("button", { name: "Set up" }).focus();
       await page.keyboard.press("Enter");
       await page.getByRole("textbox", { name: "Current password" }).waitFor();
-      await page.keyboard.type(who.password);
+      await typeInto(page, who.password);
       await page.keyboard.press("Enter");
       await page.getByRole("img", { name: "QR code of the secret" }).waitFor();
       const secret = await page.locator("[data-secret]").getAttribute("data-secret");
       await screenshot(page, `${scheme}-account-secret`);
       await checkAccessibility(page, "account, secret");
-      await page.keyboard.type(codeOf(secret, -1)); // The codes of now and of the next period are still to be used.
+      await typeInto(page, codeOf(secret, -1)); // The codes of now and of the next period are still to be used.
       await page.keyboard.press("Enter");
       const codes = page.getByRole("region", { name: "Recovery codes" });
       await codes.waitFor();
@@ -83,7 +89,7 @@ export function factorTests(given) {
       await credentials(page);
       await screenshot(page, `${scheme}-sign-in-code`);
       await checkAccessibility(page, "sign in, code");
-      await page.keyboard.type("aaaa-aaaa-aaaa-aaaa");
+      await typeInto(page, "aaaa-aaaa-aaaa-aaaa");
       await page.keyboard.press("Enter");
       await page.getByRole("alert").waitFor();
       await checkAccessibility(page, "sign in, wrong code");
@@ -92,7 +98,7 @@ export function factorTests(given) {
       await menu.click();
       await page.getByRole("menuitem", { name: "Sign out" }).click();
       await credentials(page);
-      await page.keyboard.type(recovery[0]);
+      await typeInto(page, recovery[0]);
       await page.keyboard.press("Enter");
       await menu.waitFor();
       await window.go("/account");
