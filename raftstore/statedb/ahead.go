@@ -88,7 +88,7 @@ func (s *scan) read(r *Reader, low, high []byte) error {
 		case p = <-s.empty:
 			return true
 		case <-s.stop:
-			p = new(piece)
+			p = new(piece) // The one before is the caller's.
 			return false
 		}
 	})

@@ -2,13 +2,17 @@ package statedb
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
 // A scan that reads ahead gives the same records as one that does not, wherever it begins, ends or is stopped, and leaves no
@@ -66,4 +70,33 @@ func scanned(r interface {
 		return count != stop
 	})
 	return fmt.Sprintf("%d records, checksum %d, the last %q", count, sum, last)
+}
+
+// A read that fails ends the process, also when it was made ahead: a state machine must not begin with half a state.
+func TestReadAheadFails(t *testing.T) {
+	var broken atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken.Load() && op.Kind == errorfs.OpFileReadAt {
+			return syscall.EIO
+		}
+		return nil
+	}))
+	d := openState(t, fs)
+	b := d.Group(1).NewBatch()
+	for i := range 6000 {
+		b.Set(fmt.Appendf(nil, "k%05d", i), make([]byte, 100))
+	}
+	b.Commit(Applied{Index: 1, Term: 1})
+	if err := errors.Join(d.Flush(nil), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(true)
+	ended := func() (ended bool) {
+		defer func() { ended = recover() != nil }()
+		d.Group(1).Ahead().Scan(nil, []byte("l"), func(_, _ []byte) bool { return true })
+		return false
+	}()
+	if !ended {
+		t.Error("a scan of a broken disk ended as if it had read all")
+	}
 }
