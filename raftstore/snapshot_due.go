@@ -12,8 +12,9 @@ import (
 // A snapshot is due when the log has as many bytes as Config.SnapshotBytes and as the newest snapshot. So snapshots together
 // write no more than the log does, and a start reads little more of the log than of the state.
 type logSize struct {
-	bytes atomic.Int64
-	due   chan struct{} // Holds one element once a snapshot is due.
+	seen     atomic.Int64  // Bytes of all entries that the machine was given. It only grows.
+	snapshot atomic.Int64  // What seen was at the newest snapshot.
+	due      chan struct{} // Holds one element once a snapshot is due.
 }
 
 // countLog counts entries that are applied, or that a start finds to be applied already.
@@ -22,7 +23,7 @@ func (m *machine) countLog(logs []*raft.Log) {
 	for _, l := range logs {
 		bytes += int64(len(l.Data))
 	}
-	m.logSize.bytes.Add(bytes)
+	m.logSize.seen.Add(bytes)
 	if m.snapshotIsDue() {
 		select {
 		case m.logSize.due <- struct{}{}:
@@ -32,7 +33,7 @@ func (m *machine) countLog(logs []*raft.Log) {
 }
 
 func (m *machine) snapshotIsDue() bool {
-	return m.logSize.bytes.Load() >= max(m.store.c.SnapshotBytes, m.snaps.NewestBytes())
+	return m.logSize.seen.Load()-m.logSize.snapshot.Load() >= max(m.store.c.SnapshotBytes, m.snaps.NewestBytes())
 }
 
 // snapshotLargeLogs takes a snapshot whenever the size of the log makes one due, until the store closes. It rests after each,

@@ -22,16 +22,16 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 		return nil, err
 	}
 	m.writeDeferred()
-	return &pendingSnapshot{machine: m, snap: m.state.Snapshot(), applied: *m.stored.Load(), logBytes: m.logSize.bytes.Load()}, nil
+	return &pendingSnapshot{machine: m, snap: m.state.Snapshot(), applied: *m.stored.Load(), logSeen: m.logSize.seen.Load()}, nil
 }
 
 // pendingSnapshot is a snapshot that is being written while further batches are applied.
 type pendingSnapshot struct {
-	machine  *machine
-	snap     *statedb.Snapshot
-	applied  statedb.Applied
-	logBytes int64 // logSize when it began.
-	once     sync.Once
+	machine *machine
+	snap    *statedb.Snapshot
+	applied statedb.Applied
+	logSeen int64 // logSize.seen when it began.
+	once    sync.Once
 }
 
 // Persist writes the state as a stream. It begins with a flush: Raft deletes log entries right after it, and the state
@@ -84,7 +84,7 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	if err := c.Close(); err != nil {
 		return err
 	}
-	m.logSize.bytes.Add(-p.logBytes)
+	m.logSize.snapshot.Store(p.logSeen)
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 		m.store.exit.Now("snapshot cannot be restored", err)
 	}
 	m.noteInstall(time.Now())
-	m.logSize.bytes.Store(0)
+	m.logSize.snapshot.Store(m.logSize.seen.Load())
 	end := m.stored.Load()
 	m.store.log.Group(m.id).SnapshotInstalled(end.Index, end.Term)
 	return nil
