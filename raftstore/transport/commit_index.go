@@ -6,9 +6,9 @@ import "github.com/hashicorp/raft"
 // one before. Only up to there is the follower's log known to be the leader's.
 //
 // Raft v1.8.0 bounds it by the end of the follower's own log instead (appendEntries in raft.go; figure 2 of the Raft paper has
-// "index of last new entry"). An old leader that comes back may have entries there that were never committed, and a call without
-// entries, which was begun when the leader had none for it and ended, on a busy machine, when it had committed some, made the
-// old leader apply its own entry in the place of a committed one: replicas differed. TestCluster met it once in 300 runs.
+// "index of last new entry"). A leader that was killed and comes back may have entries there that were never committed. A call
+// without entries then made it apply its own in the place of a committed one, and replicas differed. The new leader sends such
+// a call when it looks for new entries before, and for its commit index after it has committed one.
 func boundCommit(call *raft.AppendEntriesRequest) {
 	last := call.PrevLogEntry
 	if n := len(call.Entries); n > 0 {
