@@ -7,8 +7,8 @@ import "github.com/hashicorp/raft"
 //
 // Raft v1.8.0 bounds it by the end of the follower's own log instead (appendEntries in raft.go; figure 2 of the Raft paper has
 // "index of last new entry"). A leader that was killed and comes back may have entries there that were never committed. A call
-// without entries then made it apply its own in the place of a committed one, and replicas differed. The new leader sends such
-// a call when it looks for new entries before, and for its commit index after it has committed one.
+// without entries then made it apply its own in the place of a committed one, and replicas differed. The new leader
+// makes such a call if it commits an entry between looking for entries to send and adding its commit index.
 func boundCommit(call *raft.AppendEntriesRequest) {
 	last := call.PrevLogEntry
 	if n := len(call.Entries); n > 0 {
