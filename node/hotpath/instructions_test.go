@@ -61,23 +61,33 @@ func TestInstructions(t *testing.T) {
 
 var collected = regexp.MustCompile(`Collected : (\d+)`)
 
-// countInstructions runs TestCounted with one shape in a new process under callgrind. Go then reads the clock without RDTSCP,
-// which some processors have and valgrind does not know.
+// countInstructions counts all instructions of TestCounted with one shape.
 func countInstructions(t *testing.T, valgrind string, shape int) float64 {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", self, "-test.run=^TestCounted$", "-test.count=1")
-	c.Env = append(os.Environ(), "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1,cpu.rdtscp=off", countedEnv+"="+strconv.Itoa(shape))
-	out, err := c.CombinedOutput()
+	out := underCallgrind(t, valgrind, os.DevNull, self, shape)
 	found := collected.FindSubmatch(out)
-	if err != nil || found == nil {
-		t.Fatalf("%v: %s", err, out)
+	if found == nil {
+		t.Fatalf("no count: %s", out)
 	}
 	n, _ := strconv.ParseFloat(string(found[1]), 64)
 	return n
+}
+
+// underCallgrind runs TestCounted of a test binary with one shape under callgrind, which writes its counts to a file, and
+// returns what it prints. Go then reads the clock without RDTSCP, which some processors have and valgrind does not know.
+func underCallgrind(t *testing.T, valgrind, counts, binary string, shape int) []byte {
+	t.Helper()
+	c := exec.Command(valgrind, "--tool=callgrind", "--callgrind-out-file="+counts, binary, "-test.run=^TestCounted$", "-test.count=1")
+	c.Env = append(os.Environ(), "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1,cpu.rdtscp=off", countedEnv+"="+strconv.Itoa(shape))
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return out
 }
 
 // TestCounted sends the requests whose instructions TestInstructions counts.
