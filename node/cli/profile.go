@@ -14,7 +14,7 @@ import (
 type profileCommand struct {
 	target
 
-	Kind    string `arg:"" optional:"" help:"cpu, trace, heap, allocs or goroutine." default:"cpu"`
+	Kind    string `arg:"" optional:"" help:"cpu, trace, heap, allocs, goroutine or mutex." default:"cpu"`
 	Seconds int    `help:"How long cpu and trace observe the node, 1 to 30." default:"10"`
 	Out     string `help:"File to write; default: KIND.pprof, or trace.out." placeholder:"FILE"`
 	Force   bool   `help:"Replace an existing file."`
@@ -22,8 +22,9 @@ type profileCommand struct {
 
 // Help says how to read a profile.
 func (profileCommand) Help() string {
-	return `Read a profile with: go tool pprof -http : cpu.pprof, and a trace with: go tool trace trace.out. A CPU profile costs the node
-about a hundredth of a CPU; a trace costs more. The key is one of the first marketplace.`
+	return `Read a profile with: go tool pprof -http : cpu.pprof, and a trace with: go tool trace trace.out. mutex shows which locks
+were waited for since the start. A CPU profile costs the node about a hundredth of a CPU; a trace costs more. The key is one
+of the first marketplace.`
 }
 
 // Run writes the profile.

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/ingress"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/metrics"
+	"github.com/gavel-ads/gavel/node/operator"
 )
 
 // BOUND: requests that wait until this node has applied what an X-Gavel-Token stands for. Each holds a goroutine and a
@@ -37,6 +38,7 @@ type resources struct {
 // because the store needs its number of open files.
 func (n *node) deriveLimits(context.Context) error {
 	useThreads()
+	operator.SampleContention()
 	memory, chosen := int64(n.cfg.Memory.Limit), os.Getenv("GOMEMLIMIT") != ""
 	if memory == 0 {
 		if memory = limits.DefaultMemory("/"); chosen { // A negative argument reads the limit without changing it.

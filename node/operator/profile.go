@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"runtime/pprof"
 	"runtime/trace"
 	"slices"
@@ -18,8 +19,15 @@ import (
 // ProfileBase is the path of the profiles; those of net/http/pprof have it, too.
 const ProfileBase = "/debug/pprof"
 
-// ProfileKinds are the profiles that a node makes of itself. cpu and trace take some seconds, all others are of the moment.
-var ProfileKinds = []string{"cpu", "trace", "heap", "allocs", "goroutine"}
+// ProfileKinds are the profiles that a node makes of itself. cpu and trace take some seconds. All others are of the moment;
+// allocs and mutex add up what has been since the start.
+var ProfileKinds = []string{"cpu", "trace", "heap", "allocs", "goroutine", "mutex"}
+
+// contentionEvery is of how many waits for a lock the profile mutex has one, on average. The others cost a random number.
+const contentionEvery = 100
+
+// SampleContention begins to record where goroutines wait for locks, for the profile mutex.
+func SampleContention() { runtime.SetMutexProfileFraction(contentionEvery) }
 
 const (
 	profileSecondsDefault = 10

@@ -6,9 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"runtime/pprof"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // A node makes profiles of itself: each kind in the format of its tool, one CPU profile at a time, and nothing else.
@@ -51,6 +54,47 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("%s: %d %s, want 400 with %q", path, a.Code, a.Body, want)
 		}
 	}
+}
+
+// The profile mutex names the function that held a lock for which another waited.
+func TestMutexProfileNamesTheHolder(t *testing.T) {
+	SampleContention()
+	defer runtime.SetMutexProfileFraction(0)
+	server := httptest.NewServer(Handler(&fakeCluster{}, "http://gavel.test"))
+	defer server.Close()
+	c := Client{URL: server.URL, Key: "key"}
+	for seen := false; !seen; { // One wait in contentionEvery is recorded.
+		for range contentionEvery {
+			holdALock()
+		}
+		var made bytes.Buffer
+		if err := c.Profile(t.Context(), &made, "mutex", 0); err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(&made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = bytes.Contains(text, []byte("operator.holdALock"))
+	}
+}
+
+// holdALock holds a lock until another goroutine probably waits for it.
+func holdALock() {
+	var lock sync.Mutex
+	lock.Lock()
+	var waiter sync.WaitGroup
+	waiter.Go(func() {
+		lock.Lock()
+		defer lock.Unlock()
+	})
+	time.Sleep(100 * time.Microsecond)
+	lock.Unlock()
+	waiter.Wait()
 }
 
 // While a CPU profile is being made, another one is refused, and a caller that leaves ends its own.
