@@ -49,13 +49,17 @@ func newLoad(node *nodetest.Node, s *killMarket, h *history, seed uint64) *load 
 	return l
 }
 
-// run loads the node until it is killed: by the caller's timer, or by the worker that receives acknowledgement number
-// strikeAt when that is above 0. That worker runs the kill before it does anything else.
-func (l *load) run(t testing.TB, strikeAt int, kill func()) {
+// run loads the node until it is killed: after the time strikeAfter, or by the worker that receives acknowledgement number
+// strikeAt; the one that is 0 does not count. That worker runs the kill before it does anything else.
+func (l *load) run(t testing.TB, strikeAt int, strikeAfter time.Duration, kill func()) {
 	t.Helper()
 	l.struck = new(sync.Once)
 	l.stopped.Store(false)
 	l.acks.Store(0)
+	if strikeAfter > 0 {
+		timer := time.AfterFunc(strikeAfter, func() { l.stopAndKill(kill) })
+		defer timer.Stop()
+	}
 	var group sync.WaitGroup
 	for _, w := range l.workers {
 		group.Go(func() {
@@ -66,6 +70,7 @@ func (l *load) run(t testing.TB, strikeAt int, kill func()) {
 		})
 	}
 	group.Wait()
+	l.struck.Do(func() {}) // The workers stop when a kill begins. This waits until it has ended.
 	if t.Failed() {
 		t.FailNow()
 	}

@@ -123,13 +123,10 @@ func (c *crash) killUnderLoad() {
 		}
 	}
 	if c.r.IntN(3) == 0 {
-		wait := time.Duration(20+c.r.IntN(500)) * time.Millisecond
-		timer := time.AfterFunc(wait, func() { c.load.stopAndKill(kill) })
-		defer timer.Stop()
-		c.load.run(c.t, 0, kill)
+		c.load.run(c.t, 0, time.Duration(20+c.r.IntN(500))*time.Millisecond, kill)
 		return
 	}
-	c.load.run(c.t, 20+c.r.IntN(1_200), kill)
+	c.load.run(c.t, 20+c.r.IntN(1_200), 0, kill)
 }
 
 // kill ends the process. If the power of the disk can be cut, that comes first.
