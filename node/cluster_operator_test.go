@@ -86,7 +86,12 @@ func (c *cluster) runOperatorCommands() {
 	}
 
 	address := member(before, "n3").Address
-	c.repeatCommand(1, func(s operator.Status) bool { return member(s, "n3") != nil }, func(int) []string { return []string{"join", "n3", address} })
+	c.eventually("gavel cluster join succeeds while n3 runs", func() bool {
+		out, err := c.gavel(1, "join", "n3", address)
+		c.Logf("gavel cluster join n3: %v %s", err, out)
+		return err == nil
+	})
+	c.eventually("n3 is a member again", func() bool { return member(c.status(1), "n3") != nil })
 	c.eventually("n3 votes again", func() bool {
 		n := member(c.status(0), "n3")
 		return n != nil && n.Voter && n.Reachable

@@ -24,11 +24,11 @@ const VotersMax = membership.VotersMax
 // and groups before it are done: repeat the call, which changes nothing where the node is removed already.
 func (s *Store) Remove(ctx context.Context, node string) error { return s.members.Remove(ctx, node) }
 
-// Admit allows a node that was removed to come back. The node then joins by itself, first as a learner. When it runs at
-// address already it becomes a member at once; an empty address skips that.
+// Admit allows a node that was removed to come back. The node then joins by itself, first as a learner; one that runs does
+// so within seconds.
 //
-// Times and errors are those of Remove. ErrRefused is also returned when another node answers at address, and, with
-// ErrNodeInUse, when the node already runs elsewhere.
+// Times and errors are those of Remove. ErrRefused is also returned when another node of the cluster answers at address; an
+// empty address is not asked.
 func (s *Store) Admit(ctx context.Context, node, address string) error {
 	return s.members.Admit(ctx, node, address)
 }

@@ -187,7 +187,16 @@ func TestRemovedStaysAwayUntilAdmitted(t *testing.T) {
 		t.Run(fmt.Sprint("wiped=", wipe), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := raftstoretest.NewCluster(t, 15, 4)
-				c.Configure = func(_ int, config *raftstore.Config) { config.Expect = 4 }
+				c.Configure = func(_ int, config *raftstore.Config) {
+					config.Expect = 4
+					config.NodeInfo = func() []byte { return []byte("a version") }
+					config.CheckJoin = func(_ raftstore.Reader, about []byte) error {
+						if len(about) == 0 {
+							return errors.New("it does not say which version it has")
+						}
+						return nil
+					}
+				}
 				startEach(c, c.Seeds(4), 0, 1, 2, 3)
 				waitUntil(t, time.Minute, "all are up", func() bool { return up(c) == 4 })
 				place(t, c, 0, 1)

@@ -86,21 +86,18 @@ func (m *Members) Remove(ctx context.Context, node string) error {
 	return changeAll(ctx, m, remove, removal{node})
 }
 
-// Admit allows a node that was removed to come back; if it runs at address it becomes a member at once. Times and errors
-// are those of Remove. ErrRefused is also returned when another node answers at address, and, with ErrNodeInUse, when
-// the node already runs elsewhere.
+// Admit allows a node that was removed to come back. The node asks to join by itself, for only it can say what it supports
+// (State.CheckJoin). Times and errors are those of Remove. ErrRefused is also returned when another node of the cluster
+// answers at address; an empty address is not asked.
 func (m *Members) Admit(ctx context.Context, node, address string) error {
 	if err := changeAll(ctx, m, admit, admission{node}); err != nil || address == "" {
 		return err
 	}
 	a, by, err := sayHello.Ask(ctx, m.peers.port, address, m.hello())
-	switch {
-	case err != nil || a.Cluster != m.identity.Cluster: // The node joins by itself when it can.
-		return nil //nolint:nilerr // A node that cannot be reached is admitted all the same.
-	case by.Node != node:
+	if err == nil && a.Cluster == m.identity.Cluster && by.Node != node {
 		return refuse("%s is the address of %s, not of %s", address, by.Node, node)
 	}
-	return changeAll(ctx, m, joinGroup, applicant{Node: node, Server: a.Server, Address: a.Address})
+	return nil // A node that cannot be reached is admitted all the same.
 }
 
 // Promote gives a member a vote in every group. Times and errors are those of Remove. ErrRefused is returned when the
