@@ -15,7 +15,8 @@ import (
 // changers is the number of changes under way at once. An operator's tools hold few connections.
 const changers = 8
 
-// changer changes the budgets of campaigns beside the scenario, each by a minor unit or more, as operators and vendors do.
+// changer lowers the budgets of campaigns beside the scenario, each by a minor unit or more: the budget of --budget is the
+// highest that is allowed.
 // A change is answered when it is committed, so it shows what management costs auctions and events, and the other way round.
 type changer struct {
 	operator  *shop.Client
@@ -75,6 +76,9 @@ func (c *changer) change(ctx context.Context, i int64) error {
 	if campaign.Budget == nil {
 		return fmt.Errorf("campaign %s has no budget", campaign.ID)
 	}
-	round := i / int64(len(c.campaigns))
-	return c.operator.SetBudget(ctx, campaign.ID, campaign.Budget.Amount+1+round)
+	lowered := campaign.Budget.Amount - 1 - i/int64(len(c.campaigns))
+	if lowered < 1 {
+		return fmt.Errorf("campaign %s had a budget of %d minor units, which is used up by changes", campaign.ID, campaign.Budget.Amount)
+	}
+	return c.operator.SetBudget(ctx, campaign.ID, lowered)
 }

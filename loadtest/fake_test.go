@@ -52,6 +52,9 @@ func startFake(t *testing.T, f *fake) *httptest.Server {
 	return server
 }
 
+// budgetMax is the highest budget that the interface allows, and the one of the campaign.
+const budgetMax = 20_000_000_000
+
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	time.Sleep(f.delay)
@@ -66,10 +69,15 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/v2/events":
 		f.report(w, body)
 	case path == "/campaign-service/campaigns/c" && r.Method == http.MethodPatch:
+		var change struct{ Budget struct{ Amount int64 } }
+		if err := json.Unmarshal(body, &change); err != nil || change.Budget.Amount < 1 || change.Budget.Amount >= budgetMax {
+			answer(w, 422, `{}`)
+			return
+		}
 		f.changes++
 		answer(w, 200, `{"campaignId":"c"}`)
 	case path == "/campaign-service/campaigns" && r.Method == http.MethodGet:
-		answer(w, 200, `{"campaigns":[{"campaignId":"c","budget":{"amount":1000000,"amountUsed":0}}],"hasMore":false}`)
+		answer(w, 200, fmt.Sprintf(`{"campaigns":[{"campaignId":"c","budget":{"amount":%d,"amountUsed":0}}],"hasMore":false}`, budgetMax))
 	case path == "/campaign-service/campaigns":
 		answer(w, 201, `{"campaignId":"c"}`)
 	case path == "/reporting-service/campaigns/c":
