@@ -32,8 +32,11 @@ func (m *machine) countLog(logs []*raft.Log) {
 	}
 }
 
-func (m *machine) snapshotIsDue() bool {
-	return m.logSize.seen.Load()-m.logSize.snapshot.Load() >= max(m.store.c.SnapshotBytes, m.snaps.NewestBytes())
+func (m *machine) snapshotIsDue() bool { return m.largeLogSince(m.logSize.snapshot.Load()) }
+
+// largeLogSince reports whether the log has grown so much since it had the bytes seen that a snapshot is due.
+func (m *machine) largeLogSince(seen int64) bool {
+	return m.logSize.seen.Load()-seen >= max(m.store.c.SnapshotBytes, m.snaps.NewestBytes())
 }
 
 // snapshotLargeLogs takes a snapshot whenever the size of the log makes one due, until the store closes. It rests after each,

@@ -1,7 +1,6 @@
 package raftstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +52,7 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	if err := m.store.state.Flush(ctx.Done()); err != nil {
 		return err
 	}
-	c := &interruptible{ctx: ctx, sink: sink}
+	c := &pacedSink{ctx: ctx, sink: sink, urgent: p.nextIsDue, began: time.Now()}
 	w, err := snapshot.NewWriter(c, snapshot.Header{
 		Cluster: m.store.cluster, Group: m.id, Index: p.applied.Index, Term: p.applied.Term, Digest: p.applied.Digest,
 	})
@@ -88,6 +87,9 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	return nil
 }
 
+// nextIsDue reports whether the log has grown since the snapshot began as much as makes another one due.
+func (p *pendingSnapshot) nextIsDue() bool { return p.machine.largeLogSince(p.logSeen) }
+
 // Release frees the state that the snapshot holds. A second call does nothing.
 func (p *pendingSnapshot) Release() {
 	p.once.Do(func() {
@@ -95,31 +97,6 @@ func (p *pendingSnapshot) Release() {
 			p.machine.store.exit.Now("state snapshot cannot be closed", err)
 		}
 	})
-}
-
-// interruptible is a snapshot that begins nothing that takes long once its store closes.
-type interruptible struct {
-	ctx  context.Context // Of the store.
-	sink raft.SnapshotSink
-	n    uint64 // Bytes written.
-}
-
-// Write appends to the snapshot, or returns ErrClosed.
-func (s *interruptible) Write(b []byte) (int, error) {
-	if s.ctx.Err() != nil {
-		return 0, ErrClosed
-	}
-	n, err := s.sink.Write(b)
-	s.n += uint64(n)
-	return n, err
-}
-
-// Close writes what is left and makes the snapshot durable, or returns ErrClosed.
-func (s *interruptible) Close() error {
-	if s.ctx.Err() != nil {
-		return ErrClosed
-	}
-	return s.sink.Close()
 }
 
 // restoreBytes is the size of one write while a snapshot is restored.

@@ -36,7 +36,8 @@ func (s *Store) Create(version raft.SnapshotVersion, index, term uint64, c raft.
 	if err != nil {
 		return nil, err
 	}
-	k.file, k.w = f, bufio.NewWriterSize(f, writeBufferBytes)
+	k.file = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: bytesPerSync})
+	k.w = bufio.NewWriterSize(k.file, writeBufferBytes)
 	return k, nil
 }
 

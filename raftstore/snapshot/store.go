@@ -28,6 +28,9 @@ const (
 	stateName = "state"
 
 	writeBufferBytes = 1 << 20
+	// bytesPerSync is after how many bytes a snapshot that is being written is given to the disk. The kernel would write them
+	// five seconds later, all together, and what must be on the disk meanwhile would wait behind them.
+	bytesPerSync = 512 << 10
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

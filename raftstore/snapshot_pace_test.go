@@ -1,0 +1,74 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// slowSink is a sink on a slow disk.
+type slowSink struct {
+	each   time.Duration
+	closed bool
+}
+
+func (s *slowSink) Write(b []byte) (int, error) {
+	time.Sleep(s.each)
+	return len(b), nil
+}
+
+func (s *slowSink) Close() error {
+	s.closed = true
+	return nil
+}
+
+func (*slowSink) ID() string    { return "slow" }
+func (*slowSink) Cancel() error { return nil }
+
+// A snapshot works for a third of the time, unless the next one is due already; short work is not worth a rest, and a rest
+// ends with the store.
+func TestASnapshotRests(t *testing.T) {
+	const writes = 10
+	for _, tc := range []struct {
+		name   string
+		each   time.Duration
+		urgent bool
+		want   time.Duration
+	}{
+		{"a large state", 30 * time.Millisecond, false, writes * 90 * time.Millisecond},
+		{"the next one is due", 30 * time.Millisecond, true, writes * 30 * time.Millisecond},
+		{"a small state", snapshotWorkMin / 20, false, writes * snapshotWorkMin / 20},
+		{"short work adds up", snapshotWorkMin / 2, false, 5 * 3 * snapshotWorkMin},
+		{"a disk that stalls", 10 * time.Second, false, writes * (10*time.Second + snapshotRestMax)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				s := &pacedSink{ctx: t.Context(), sink: &slowSink{each: tc.each}, urgent: func() bool { return tc.urgent }, began: began}
+				for range writes {
+					if _, err := s.Write(make([]byte, 100)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if took := time.Since(began); took != tc.want || s.n != 100*writes {
+					t.Errorf("%d bytes in %v, want %v", s.n, took, tc.want)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		disk := &slowSink{each: time.Second}
+		s := &pacedSink{ctx: ctx, sink: disk, urgent: func() bool { return false }, began: time.Now()}
+		began := time.Now()
+		time.AfterFunc(time.Second+time.Millisecond, stop)
+		if _, err := s.Write(nil); err != nil || time.Since(began) != time.Second+time.Millisecond {
+			t.Errorf("the rest ended after %v, %v", time.Since(began), err)
+		}
+		if _, err := s.Write(nil); !errors.Is(err, ErrClosed) || !errors.Is(s.Close(), ErrClosed) || disk.closed {
+			t.Errorf("the snapshot went on: %v", err)
+		}
+	})
+}
