@@ -36,7 +36,8 @@ func (s *Store) Create(version raft.SnapshotVersion, index, term uint64, c raft.
 	if err != nil {
 		return nil, err
 	}
-	k.file = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: bytesPerSync})
+	// Close of this sink syncs the file itself.
+	k.file = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: bytesPerSync, NoSyncOnClose: true})
 	k.w = bufio.NewWriterSize(k.file, writeBufferBytes)
 	return k, nil
 }
