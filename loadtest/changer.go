@@ -15,9 +15,9 @@ import (
 // changers is the number of changes under way at once. An operator's tools hold few connections.
 const changers = 8
 
-// changer lowers the budgets of campaigns beside the scenario, each by a minor unit or more: the budget of --budget is the
-// highest that is allowed.
-// A change is answered when it is committed, so it shows what management costs auctions and events, and the other way round.
+// changer lowers the budgets of campaigns beside the scenario, each by a minor unit or more; they begin at the highest that
+// is allowed. A change is answered when it is committed, so it shows what management costs auctions and events, and the
+// other way round.
 type changer struct {
 	operator  *shop.Client
 	plan      driver.Plan

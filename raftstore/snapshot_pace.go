@@ -9,7 +9,7 @@ import (
 
 const (
 	// snapshotRest is how many times as long a snapshot rests as it has worked. It takes a third of a CPU then: on two CPUs
-	// that answer auctions, a snapshot of ten million bids that did not rest made their p99 six times as long
+	// that answer auctions, a snapshot of ten million bids that did not rest made their p99 4 and 14 times as long
 	// (bench/results/2026-11-29-large.md).
 	snapshotRest = 2
 	// snapshotRestMax bounds one rest. BOUND: work that the machine stopped for long is no reason to rest for longer.
@@ -23,7 +23,7 @@ const (
 type pacedSink struct {
 	ctx    context.Context // Of the store.
 	sink   raft.SnapshotSink
-	urgent func() bool // The log has grown so much that the next snapshot is due already: there is no rest.
+	urgent func() bool // The log has grown by so many bytes that the next snapshot is due already: there is no rest.
 	n      uint64      // Bytes written.
 	began  time.Time   // When the work began that was not rested for.
 }

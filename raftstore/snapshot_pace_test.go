@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
 )
 
 // slowSink is a sink on a slow disk.
@@ -71,4 +73,16 @@ func TestASnapshotRests(t *testing.T) {
 			t.Errorf("the snapshot went on: %v", err)
 		}
 	})
+}
+
+// A snapshot stops resting when its log has grown by the bytes that make the next one due.
+func TestASnapshotIsUrgentWhenTheNextIsDue(t *testing.T) {
+	m := &machine{store: &Store{c: Config{SnapshotBytes: 1_000}}, snaps: &snapshot.Store{}}
+	m.logSize.seen.Store(5_000)
+	p := &pendingSnapshot{machine: m, logSeen: m.logSize.seen.Load()}
+	for grown, want := range map[int64]bool{0: false, 999: false, 1_000: true} {
+		if m.logSize.seen.Store(5_000 + grown); p.nextIsDue() != want {
+			t.Errorf("after %d bytes: %v", grown, !want)
+		}
+	}
 }

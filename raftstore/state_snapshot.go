@@ -87,7 +87,7 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	return nil
 }
 
-// nextIsDue reports whether the log has grown since the snapshot began as much as makes another one due.
+// nextIsDue reports whether the log has grown since the snapshot began by as many bytes as make another one due.
 func (p *pendingSnapshot) nextIsDue() bool { return p.machine.largeLogSince(p.logSeen) }
 
 // Release frees the state that the snapshot holds. A second call does nothing.

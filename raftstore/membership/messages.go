@@ -29,7 +29,7 @@ type offer struct {
 	Voters []Voter `json:"voters"` // The founder is the first.
 }
 
-// applicant is a node that wants to be a member, or that is to become one.
+// applicant is a node that wants to be a member.
 type applicant struct {
 	Node     string        `json:"node"`
 	Server   raft.ServerID `json:"server"`

@@ -192,3 +192,30 @@ func TestUnfinishedSnapshotsAreDeleted(t *testing.T) {
 		t.Errorf("left: %v", names)
 	}
 }
+
+// What is written of a snapshot is given to the disk as it comes, and not all at its end.
+func TestBytesAreGivenToTheDiskAsTheyCome(t *testing.T) {
+	syncs := 0
+	fs := vfs.WithLogging(vfs.NewMem(), func(format string, _ ...any) {
+		if strings.HasPrefix(format, "sync") {
+			syncs++
+		}
+	})
+	k, err := openStore(t, fs).Create(raft.SnapshotVersionMax, 6, 2, raft.Configuration{}, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := syncs
+	const blocks = 8
+	for range blocks {
+		if _, err := k.Write(make([]byte, writeBufferBytes)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if syncs-before < blocks/4 {
+		t.Errorf("%d MiB were given to the disk in %d pieces before the end", blocks, syncs-before)
+	}
+	if err := k.Cancel(); err != nil {
+		t.Fatal(err)
+	}
+}
