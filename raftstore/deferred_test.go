@@ -73,6 +73,39 @@ func TestReadsSeeDeferredChanges(t *testing.T) {
 	})
 }
 
+// ReadWritten writes nothing: it sees a deferred change only once something else has written it.
+func TestReadWrittenDoesNotWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, machine := deferringConfig(vfs.NewMem())
+		s := open(t, c)
+		g := s.Group(1)
+		written := func() (n uint64) {
+			if err := g.ReadWritten(func(r raftstore.Reader) error { n = storedCount(r, "a"); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		propose(t, g, "a")
+		if n := written(); n != 0 {
+			t.Errorf("%d deferred changes are seen", n)
+		}
+		if n := read(t, g, "a"); n != 1 {
+			t.Errorf("a read sees %d of 1", n)
+		}
+		if n := written(); n != 1 {
+			t.Errorf("%d of 1 written changes are seen", n)
+		}
+		propose(t, g, "a")
+		machine.mustWrite(true)
+		propose(t, g, "b")
+		machine.mustWrite(false)
+		if n := written(); n != 2 {
+			t.Errorf("after a batch that had to be written, %d of 2 changes are seen", n)
+		}
+		closeStore(t, s)
+	})
+}
+
 // The changes of more commands than deferredBytesMax holds are written without anybody reading them.
 func TestDeferredChangesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

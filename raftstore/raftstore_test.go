@@ -50,15 +50,21 @@ func propose(t testing.TB, g *raftstore.Group, name string) uint64 {
 func read(t testing.TB, g *raftstore.Group, name string) (n uint64) {
 	t.Helper()
 	err := g.Read(func(r raftstore.Reader) error {
-		if v, found := r.Get([]byte(name)); found {
-			n = binary.BigEndian.Uint64(v)
-		}
+		n = storedCount(r, name)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// storedCount returns a counter of the state, or 0.
+func storedCount(r raftstore.Reader, name string) uint64 {
+	if v, found := r.Get([]byte(name)); found {
+		return binary.BigEndian.Uint64(v)
+	}
+	return 0
 }
 
 func closeStore(t testing.TB, s *raftstore.Store) {

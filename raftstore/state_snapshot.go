@@ -148,14 +148,19 @@ func (m *machine) restore(r io.Reader) error {
 	return m.load()
 }
 
-// stateSnapshot returns the state at one moment, with everything that was applied before the call, and with an applied
-// record unless nothing was ever applied; or ErrRestoring.
+// stateSnapshot returns the state at one moment, with everything that was applied before the call; or ErrRestoring.
+func (m *machine) stateSnapshot() (*statedb.Snapshot, error) {
+	m.writeDeferred()
+	return m.writtenSnapshot()
+}
+
+// writtenSnapshot returns the state as it was last written, with an applied record unless nothing was ever applied; or
+// ErrRestoring.
 //
 // INVARIANT: it never returns part of a state. Wipe deletes the applied record together with all the rest, and the last
 // write of a restore brings it back; a state without one is complete only if no restore ran or ended while it was
 // examined.
-func (m *machine) stateSnapshot() (*statedb.Snapshot, error) {
-	m.writeDeferred()
+func (m *machine) writtenSnapshot() (*statedb.Snapshot, error) {
 	for {
 		before := m.restores.Load()
 		snap := m.state.Snapshot()

@@ -65,8 +65,8 @@ func FilterMistakes(t *testing.T, keys, absent int) (mistakes int) {
 // KeyFilter is keyFilter.
 type KeyFilter struct{ f keyFilter }
 
-// Add adds a key.
-func (k *KeyFilter) Add(key *[16]byte) { k.f.add(key) }
+// Insert calls insert.
+func (k *KeyFilter) Insert(key *[16]byte) bool { return k.f.insert(key) }
 
 // MayContain calls mayContain.
 func (k *KeyFilter) MayContain(key *[16]byte) bool { return k.f.mayContain(key) }

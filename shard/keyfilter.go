@@ -7,42 +7,58 @@ import (
 
 // keyFilter is a Bloom filter of 16-byte hashes that grows with its keys and is never persisted. A key sets one bit in
 // each of the 8 words of one block (Putze, Sanders and Singler, Cache-, Hash- and Space-Efficient Bloom Filters, 2009),
-// so a look-up reads one cache line of each layer. A full layer gets a successor of four times its size (Almeida and
-// others, Scalable Bloom Filters, 2007), because a Bloom filter cannot be enlarged.
+// so a look-up reads one cache line of each layer. A full layer gets a successor (Almeida and others, Scalable Bloom
+// Filters, 2007), because a Bloom filter cannot be enlarged: of four times its size, until a layer has blocksMax blocks.
 type keyFilter struct {
 	layers [][]filterBlock // Only the last one gets new keys.
 	free   int             // How many more keys the last layer gets.
+	bytes  int             // Of all layers.
 }
 
 type filterBlock [8]uint64
 
 const (
-	firstBlocks  = 1 << 10 // 64 KiB, for 32,768 keys.
+	firstBlocks  = 1 << 10 // 64 KiB, for 16,384 keys.
 	growthOfKeys = 4
-	blockKeys    = 32 // At 16 bits a key, one absent key of some 1,000 seems contained.
-	// blocksMax is the size of the largest layer. BOUND: all layers of a day together have 85 MiB, for 44 million events of
-	// a group a day. Beyond that the last layer takes more keys, and more events are looked up in vain, which is slower and
-	// gives the same answers.
-	blocksMax = 1 << 20
+	// smallKeys and largeKeys are how many keys a layer gets for each of its blocks. At 16 bits a key, 1 absent key of 700 seems
+	// contained. Layers of less than blocksMax get half as many keys, so that they add 1 in 100,000 each.
+	smallKeys, largeKeys = 16, 32
+	blocksMax            = 1 << 20 // 64 MiB.
+	// layersMax bounds the layers. BOUND: they have 213 MiB, for 106 million keys: the events of a group in a day at 1,200 a
+	// second. Beyond that the last layer takes more keys, and more of them are looked up in vain, which is slower and gives the
+	// same answers.
+	layersMax = 8
 )
 
-// add adds a key.
-func (f *keyFilter) add(key *[16]byte) {
-	if last := len(f.layers) - 1; f.free == 0 && (last < 0 || len(f.layers[last]) < blocksMax) {
-		blocks := firstBlocks
-		if last >= 0 {
-			blocks = len(f.layers[last]) * growthOfKeys
-		}
-		f.layers = append(f.layers, make([]filterBlock, blocks))
-		f.free = blocks * blockKeys
+// insert adds a key, unless it seems contained, and reports whether it was certainly absent.
+func (f *keyFilter) insert(key *[16]byte) bool {
+	if f.free == 0 && len(f.layers) < layersMax {
+		f.grow()
 	}
 	f.free = max(f.free-1, 0)
 	at, set := placeOf(key)
-	layer := f.layers[len(f.layers)-1]
-	b := &layer[blockAt(at, len(layer))]
-	for i := range b {
-		b[i] |= 1 << (set >> (6 * i) % 64)
+	last := len(f.layers) - 1
+	for _, layer := range f.layers[:last] {
+		if layer[blockAt(at, len(layer))].has(set) {
+			return false
+		}
 	}
+	layer := f.layers[last]
+	return layer[blockAt(at, len(layer))].set(set)
+}
+
+// grow adds a layer.
+func (f *keyFilter) grow() {
+	blocks, keys := firstBlocks, smallKeys
+	if last := len(f.layers) - 1; last >= 0 {
+		blocks = min(growthOfKeys*len(f.layers[last]), blocksMax)
+	}
+	if blocks == blocksMax {
+		keys = largeKeys
+	}
+	f.layers = append(f.layers, make([]filterBlock, blocks))
+	f.free = blocks * keys
+	f.bytes += blocks * len(filterBlock{}) * 8
 }
 
 // mayContain returns false if the key was not added. It returns true if it was, and rarely if it was not.
@@ -56,6 +72,18 @@ func (f *keyFilter) mayContain(key *[16]byte) bool {
 	return false
 }
 
+// set sets the bits of a key, and reports whether one of them was not set.
+func (b *filterBlock) set(set uint64) bool {
+	var missing uint64
+	for i := range b {
+		bit := uint64(1) << (set >> (6 * i) % 64)
+		missing |= bit &^ b[i]
+		b[i] |= bit
+	}
+	return missing != 0
+}
+
+// has reports whether all bits of a key are set.
 func (b *filterBlock) has(set uint64) bool {
 	for i := range b {
 		if b[i]&(1<<(set>>(6*i)%64)) == 0 {

@@ -348,12 +348,7 @@ func (l *loader) loadDedupKey(key []byte) error {
 	if events, _ := event.RepeatHorizons(l.m.state.now); k.id.hour >= events && (k.id.class == classEvent || k.id.class == classReceived) {
 		l.m.repeats.add(k.id.hour, &id)
 	}
-	if k.keys != nil {
-		k.keys[id] = struct{}{}
-		l.m.dedup.hot++
-		if l.m.dedup.hot > hotKeysMax {
-			l.m.dedup.evict(l.m.state.now)
-		}
-	}
+	l.m.dedup.insert(k, &id)
+	l.m.dedup.evict(l.m.state.now)
 	return nil
 }

@@ -31,7 +31,7 @@ func (r *repeats) add(bucket uint32, key *[16]byte) {
 		f = new(keyFilter)
 		r.days[day] = f
 	}
-	f.add(key)
+	f.insert(key)
 }
 
 // forget drops the filters of all days before a bucket's.
@@ -79,22 +79,4 @@ func (m *Machine) rememberReport(r *command.EventRecord) {
 		m.remember(k, &r.Key, command.Counted, 0)
 		m.repeats.add(hour, &r.Key)
 	}
-}
-
-// isRemembered reports whether a bucket contains a key.
-func (m *Machine) isRemembered(id bucketID, key *[16]byte) bool {
-	k := m.dedup.buckets[id]
-	switch {
-	case k == nil || k.count == 0:
-		return false
-	case k.keys != nil:
-		_, found := k.keys[*key]
-		return found
-	}
-	if _, found := m.dedup.fresh[dedupKey{id, *key}]; found {
-		return true
-	}
-	m.key = append(keyDedup(m.key[:0], id), key[:]...)
-	_, found := m.b.Get(m.key)
-	return found
 }

@@ -189,6 +189,11 @@ func (c *Cluster) Read(g ids.Group, fn func(raftstore.Reader) error) error {
 	return c.group(g).Read(fn)
 }
 
+// ReadWritten runs fn on a group's state as this node last wrote it: it may lack what events have changed since.
+func (c *Cluster) ReadWritten(g ids.Group, fn func(raftstore.Reader) error) error {
+	return c.group(g).ReadWritten(fn)
+}
+
 // Now returns the time that commands carry.
 func (c *Cluster) Now() time.Time { return c.now() }
 

@@ -77,6 +77,9 @@ type SchedulerConfig struct {
 	// Work pauses after each slice during which the number has changed.
 	Traffic func() uint64
 	Now     func() time.Time // A clock with a monotonic reading; nil means time.Now.
+	// Thread returns the CPU time that the calling thread has used, and whether the system knows it; nil means that of Linux. A
+	// test on a clock of its own says that it is not known, so that the time of that clock counts.
+	Thread func() (used time.Duration, known bool)
 }
 
 // Scheduler decides when work runs. It is safe for concurrent use. A nil Scheduler runs all work immediately.
@@ -127,10 +130,17 @@ func NewScheduler(c SchedulerConfig) *Scheduler {
 	if c.Traffic == nil {
 		c.Traffic = func() uint64 { return 0 }
 	}
+	if c.Thread == nil {
+		c.Thread = threadCPU
+	}
 	return &Scheduler{
 		config: c, marketplaces: make(map[uint16]*usage),
 		turns: newTurns(cmp.Or(c.CPUs, runtime.GOMAXPROCS(0)), cmp.Or(c.Share, DefaultShare), c.Traffic, c.Now),
 	}
+}
+
+func (s *Scheduler) stopwatch() stopwatch {
+	return stopwatch{now: s.config.Now, thread: s.config.Thread}
 }
 
 // Run waits for a permit and runs work for a marketplace. work gets a context with a Work that it must step in its loops. Run
@@ -146,7 +156,7 @@ func (s *Scheduler) Run(ctx context.Context, marketplace uint16, kind Kind, work
 	defer s.release(m, kind)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.Run, ErrWorkTooLong)
 	defer cancel()
-	w := &Work{scheduler: s, usage: m, kind: kind}
+	w := &Work{scheduler: s, usage: m, kind: kind, watch: s.stopwatch()}
 	if err := w.beginSlice(ctx); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type testScheduler struct {
 func newTestScheduler(l SchedulerLimits) *testScheduler {
 	b := &testScheduler{running: map[uint16]int{}, most: map[uint16]int{}}
 	b.Scheduler = NewScheduler(SchedulerConfig{
+		Thread:          unknownThread,
 		SchedulerLimits: l, Traffic: b.traffic.Load, Share: 1, // So that a turn rests for less than the work pauses.
 		Now: func() time.Time { return time.Now().Add(time.Duration(b.worked.Load())) },
 	})

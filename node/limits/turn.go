@@ -16,7 +16,7 @@ type Turn struct {
 	pool        *pool // Of the turn that is held.
 	held        bool
 	begun       bool // It was held before.
-	since       time.Time
+	watch       stopwatch
 }
 
 // NewTurn returns the turn of a request, not taken yet. That of a nil Scheduler is nil.
@@ -24,7 +24,7 @@ func (s *Scheduler) NewTurn(marketplace uint16) *Turn {
 	if s == nil {
 		return nil
 	}
-	return &Turn{turns: s.turns, marketplace: marketplace}
+	return &Turn{turns: s.turns, marketplace: marketplace, watch: s.stopwatch()}
 }
 
 // Take waits until the request may use a CPU. An error is that of ctx, and then it may not.
@@ -36,7 +36,8 @@ func (t *Turn) Take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.pool, t.held, t.begun, t.since = p, true, true, t.turns.load.now()
+	t.pool, t.held, t.begun = p, true, true
+	t.watch.start()
 	return nil
 }
 
@@ -44,11 +45,11 @@ func (t *Turn) Take(ctx context.Context) error {
 func (t *Turn) Give() {
 	if t != nil && t.held {
 		t.held = false
-		t.turns.give(t.pool, t.marketplace, t.turns.load.now().Sub(t.since))
+		t.turns.give(t.pool, t.marketplace, t.watch.stop())
 	}
 }
 
-// Turns returns how many management requests wait for a turn, and the time for which turns were used since the start. That of
+// Turns returns how many management requests wait for a turn, and the CPU time that was used with turns since the start. That of
 // reports, explanations and forecasts is included.
 func (s *Scheduler) Turns() (waiting int, used time.Duration) {
 	s.turns.mu.Lock()

@@ -24,7 +24,7 @@ func (f *fixture) note(name string) {
 }
 
 func newFixture() *fixture {
-	f := &fixture{Scheduler: NewScheduler(SchedulerConfig{SchedulerLimits: SchedulerDefaults})}
+	f := &fixture{Scheduler: NewScheduler(SchedulerConfig{SchedulerLimits: SchedulerDefaults, Thread: unknownThread})}
 	f.turns.cpus = 1
 	return f
 }

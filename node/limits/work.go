@@ -24,7 +24,7 @@ type Work struct {
 	kind      Kind
 	turn      bool          // The work has a turn.
 	pool      *pool         // Of the turn.
-	began     time.Time     // The begin of the slice.
+	watch     stopwatch     // Of the slice.
 	traffic   uint64        // The number of answered requests at the begin of the slice.
 	busy      time.Duration // The sum of the slices that have ended.
 }
@@ -45,7 +45,7 @@ func (w *Work) Step(ctx context.Context) error {
 	if !w.turn {
 		return context.Cause(ctx) // An earlier call has returned an error.
 	}
-	took := w.scheduler.config.Now().Sub(w.began)
+	took := w.watch.elapsed()
 	if took < workSlice {
 		return nil
 	}
@@ -78,7 +78,8 @@ func (w *Work) beginSlice(ctx context.Context) error {
 	}
 	w.turn, w.pool = true, p
 	runtime.Gosched() // It is called with the turn, so that no other work can take the turn out of order.
-	w.began, w.traffic = w.scheduler.config.Now(), w.scheduler.config.Traffic()
+	w.watch.start()
+	w.traffic = w.scheduler.config.Traffic()
 	return nil
 }
 
@@ -88,7 +89,7 @@ func (w *Work) endSlice() {
 		return
 	}
 	w.turn = false
-	took := w.scheduler.config.Now().Sub(w.began)
+	took := w.watch.stop()
 	w.scheduler.turns.give(w.pool, w.usage.marketplace, took)
 	w.busy += took
 	w.scheduler.spend(w.usage, w.kind, took)

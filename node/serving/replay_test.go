@@ -173,7 +173,7 @@ func TestReplayIsBounded(t *testing.T) {
 	scheduler := limits.NewScheduler(limits.SchedulerConfig{SchedulerLimits: bounds, Now: func() time.Time {
 		clock = clock.Add(100 * time.Millisecond)
 		return clock
-	}})
+	}, Thread: func() (time.Duration, bool) { return 0, false }})
 	var r serving.Replay
 	err := scheduler.Run(t.Context(), servingtest.Marketplace, limits.KindForecast, func(ctx context.Context) (err error) {
 		r, _, err = core.Replay(ctx, servingtest.Marketplace, s, time.UnixMilli(servingtest.NowMillis).Add(time.Hour))

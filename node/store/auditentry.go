@@ -194,7 +194,7 @@ func (t Tenant) carriesEntries(g ids.Group) (bool, error) {
 // repeat. REQUIRES: this node has applied the command. A state that cannot be read counts as one with the entry.
 func (t Tenant) isStored(g ids.Group, marketplace uint16, e *AuditEntry) bool {
 	t.session = nil
-	stored, err := read(t, g, func(b shard.Queries) bool {
+	stored, err := readManaged(t, g, func(b shard.Queries) bool {
 		_, found := b.Record(command.RecordAudit, marketplace, e.ListPosition())
 		return found
 	})

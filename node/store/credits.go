@@ -57,17 +57,6 @@ func (s *Store) openPurchases(g ids.Group) (open []shard.OpenPurchase, err error
 	return open, err
 }
 
-func (s *Store) readGroup(g ids.Group, ask func(shard.Queries)) error {
-	err := s.Groups.Read(g, func(r shard.Reader) error {
-		ask(shard.Queries{R: r})
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
-	}
-	return nil
-}
-
 // dataGroups are the groups that have campaigns.
 func (s *Store) dataGroups() []ids.Group {
 	return slices.DeleteFunc(slices.Clone(s.Groups.Groups()), func(g ids.Group) bool { return !g.CarriesCampaigns() })

@@ -44,7 +44,7 @@ func result(g ids.Group, raw []byte, err error) (command.Result, error) {
 func (t Tenant) proposeOnce(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
 	cmd, err := t.addAttempt(g, cmd)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, err
 	}
 	resume := limits.Waiting(ctx)
 	raw, index, err := t.store.Groups.ProposeAt(ctx, g, cmd)
@@ -58,12 +58,10 @@ func (t Tenant) proposeOnce(ctx context.Context, g ids.Group, cmd []byte) ([]byt
 
 // addAttempt adds the attempt's id to a command, so that the state machine can tell the command from its repeats.
 func (t Tenant) addAttempt(g ids.Group, cmd []byte) ([]byte, error) {
+	t.session = nil // A turn that this node knows is late enough.
 	var a command.Attempt
-	err := t.store.Groups.Read(g, func(r shard.Reader) error {
-		a.Seen = shard.Queries{R: r}.Turn()
-		return nil
-	})
-	if err != nil {
+	var err error
+	if a.Seen, err = readManaged(t, g, shard.Queries.Turn); err != nil {
 		return nil, err
 	}
 	_, _ = rand.Read(a.ID[:]) // crypto/rand never returns an error.

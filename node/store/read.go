@@ -1,8 +1,10 @@
 package store
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -11,17 +13,48 @@ import (
 // read calls ask with a consistent state of one group, as new as the tenant's session needs. It returns ErrUnavailable when
 // the group cannot be read.
 func read[T any](t Tenant, g ids.Group, ask func(shard.Queries) T) (answer T, err error) {
+	if err := t.AwaitCurrent(g); err != nil {
+		return answer, fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
+	}
+	err = t.store.readFor(t.session.context(), g, func(b shard.Queries) { answer = ask(b) })
+	return answer, err
+}
+
+// readManaged is read for what only management commands change. It does not wait until the changes of events are written.
+func readManaged[T any](t Tenant, g ids.Group, ask func(shard.Queries) T) (answer T, err error) {
 	err = t.AwaitCurrent(g)
 	if err == nil {
-		err = t.store.Groups.Read(g, func(r shard.Reader) error {
+		err = t.store.Groups.ReadWritten(g, func(r shard.Reader) error {
 			answer = ask(shard.Queries{R: r})
 			return nil
 		})
 	}
 	if err != nil {
-		return answer, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return answer, fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
 	}
 	return answer, nil
+}
+
+// readGroup is readFor without a request.
+func (s *Store) readGroup(g ids.Group, ask func(shard.Queries)) error {
+	return s.readFor(context.Background(), g, ask)
+}
+
+// readFor calls ask with a consistent state of one group for the request of a context, or returns ErrUnavailable. Before a state
+// can be read, what events have changed since the last write is written. On a busy node that takes milliseconds, and is no part
+// of the request's work, so the request gives its turn back until the state is open.
+func (s *Store) readFor(ctx context.Context, g ids.Group, ask func(shard.Queries)) error {
+	resume := limits.Waiting(ctx)
+	defer resume() // When the state could not be opened.
+	err := s.Groups.Read(g, func(r shard.Reader) error {
+		resume()
+		ask(shard.Queries{R: r})
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
+	}
+	return nil
 }
 
 // lookupResult is an item and whether it exists.

@@ -28,6 +28,14 @@ func NewSession(ctx context.Context, local bool) *Session {
 	return &Session{ctx: ctx, local: local, current: map[ids.Group]bool{}, wrote: map[ids.Group]uint64{}}
 }
 
+// context returns that of the request. That of a nil session never ends.
+func (s *Session) context() context.Context {
+	if s == nil {
+		return context.Background()
+	}
+	return s.ctx
+}
+
 // LastWrites returns, for each group that the session wrote to, the log index of its last write.
 func (s *Session) LastWrites() map[ids.Group]uint64 {
 	s.mu.Lock()

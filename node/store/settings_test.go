@@ -154,12 +154,21 @@ type hastyReader struct {
 }
 
 func (h *hastyReader) Read(g ids.Group, fn func(shard.Reader) error) error {
+	h.count(g)
+	return h.groups.Read(g, fn)
+}
+
+func (h *hastyReader) ReadWritten(g ids.Group, fn func(shard.Reader) error) error {
+	h.count(g)
+	return h.groups.ReadWritten(g, fn)
+}
+
+func (h *hastyReader) count(g ids.Group) {
 	if g == h.groups.Meta() {
 		if h.after--; h.after == 0 {
 			h.change()
 		}
 	}
-	return h.groups.Read(g, fn)
 }
 
 // TestPropagationUndoesNoChange: whenever another node changes the settings while this one copies its own change to the

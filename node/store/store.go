@@ -46,6 +46,8 @@ type Groups interface {
 	Barrier(ctx context.Context, g ids.Group) error
 	// Read runs fn on a consistent snapshot of the group's durable state on this node.
 	Read(g ids.Group, fn func(shard.Reader) error) error
+	// ReadWritten is Read of the state as it was last written: it may lack what events have changed since, and nothing else.
+	ReadWritten(g ids.Group, fn func(shard.Reader) error) error
 }
 
 // Store is the access of the management API to the replicated state. It is safe for concurrent use.

@@ -31,6 +31,6 @@ func (t Tenant) supportsMerge(g ids.Group) (bool, error) { return t.reached(g, c
 
 // reached reports whether a group has a feature level.
 func (t Tenant) reached(g ids.Group, level command.Level) (bool, error) {
-	has, err := read(t, g, shard.Queries.FeatureLevel)
+	has, err := readManaged(t, g, shard.Queries.FeatureLevel)
 	return has >= level, err
 }

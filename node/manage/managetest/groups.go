@@ -139,6 +139,9 @@ func (g *groups) Read(id ids.Group, fn func(shard.Reader) error) error {
 	return fn(g.machines[id].kv)
 }
 
+// ReadWritten is Read: every batch is written at once.
+func (g *groups) ReadWritten(id ids.Group, fn func(shard.Reader) error) error { return g.Read(id, fn) }
+
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
