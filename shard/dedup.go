@@ -206,17 +206,17 @@ func (m *Machine) flushBuckets() {
 }
 
 // evict drops filters after a commit: those of buckets that are no longer recent, and those of the oldest hours when they have
-// more than hotBytesMax. That of the current hour stays, because nearly every event is of it.
-func (d *dedup) evict(now int64) {
+// more than bytesMax. That of the current hour stays, because nearly every event is of it.
+func (d *dedup) evict(now int64, bytesMax int) {
 	d.fresh = cleared(d.fresh)
 	hour := event.BucketOf(now)
-	if hour == d.evictedHour && d.hot <= max(hotBytesMax, d.kept) {
+	if hour == d.evictedHour && d.hot <= max(bytesMax, d.kept) {
 		return
 	}
 	d.evictedHour = hour
 	for _, id := range slices.SortedFunc(maps.Keys(d.buckets), compareHours) {
 		k := d.buckets[id]
-		if !isHot(id.hour, now) || d.hot > hotBytesMax && id.hour < hour {
+		if !isHot(id.hour, now) || d.hot > bytesMax && id.hour < hour {
 			d.forget(k)
 		}
 	}

@@ -13,6 +13,19 @@ func PiecesReturned(p *command.Purchase) int64 { return piecesReturned(p) }
 // LimitUnknownProducts replaces UnknownProductsMax, so that a few products reach it.
 func (m *Machine) LimitUnknownProducts(n int) { m.unknownMax = n }
 
+// LimitFilters replaces hotBytesMax, so that only the current hour has filters.
+func (m *Machine) LimitFilters(n int) { m.hotBytesMax = n }
+
+// Filters returns how many buckets of dedup keys have a filter, and how many bytes these have.
+func (m *Machine) Filters() (n, bytes int) {
+	for _, k := range m.dedup.buckets { // order: a count.
+		if k.filter != nil {
+			n++
+		}
+	}
+	return n, m.dedup.hot
+}
+
 // LimitPurchaseAds replaces PurchaseAdsMax, so that a few ads reach it.
 func (m *Machine) LimitPurchaseAds(n int) { m.purchaseAdsMax = n }
 

@@ -66,7 +66,7 @@ func (m *Machine) Committed() {
 	m.b, m.written, m.managed = nil, false, false
 	m.overlay = cleared(m.overlay)
 	m.touchCounts.fresh = m.touchCounts.fresh[:0]
-	m.dedup.evict(m.state.now)
+	m.dedup.evict(m.state.now, m.hotBytesMax)
 	m.cells.evict()
 	if m.changed {
 		m.changed = false

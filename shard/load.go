@@ -349,6 +349,6 @@ func (l *loader) loadDedupKey(key []byte) error {
 		l.m.repeats.add(k.id.hour, &id)
 	}
 	l.m.dedup.insert(k, &id)
-	l.m.dedup.evict(l.m.state.now)
+	l.m.dedup.evict(l.m.state.now, l.m.hotBytesMax)
 	return nil
 }

@@ -106,6 +106,7 @@ type Machine struct {
 	touchCounts   touchCounts
 	openCredits   int // Number of purchases that are to be credited.
 	unknown       map[unknownDay]unknowns
+	hotBytesMax   int // hotBytesMax; tests set a smaller one.
 	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 	clickAdsMax   int // ClickAdsMax; tests set a smaller one.
 	// purchaseAdsMax is PurchaseAdsMax; tests set a smaller one.
@@ -202,7 +203,7 @@ type wallet struct {
 func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{
 		group: group, meta: meta, feed: feed,
-		unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, enrolmentsMax: EnrolmentsMax, participantsMax: ParticipantsMax, eventsMax: EventsMax, linksMax: LinksMax,
+		hotBytesMax: hotBytesMax, unknownMax: UnknownProductsMax, clickAdsMax: ClickAdsMax, purchaseAdsMax: PurchaseAdsMax, touchesMax: TouchesMax, enrolmentsMax: EnrolmentsMax, participantsMax: ParticipantsMax, eventsMax: EventsMax, linksMax: LinksMax,
 		touchesPurged: touchesPurged, dynamicUsersMax: dynamicUsersMax, marksMax: UserMarksMax,
 	}
 	m.reset()
