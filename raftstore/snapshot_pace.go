@@ -8,12 +8,14 @@ import (
 )
 
 const (
-	// snapshotRest is how many times as long a snapshot rests as it has worked. It takes a third of a CPU then: on two CPUs
-	// that answer auctions, a snapshot of ten million bids that did not rest made their p99 4 and 14 times as long
-	// (bench/results/2026-11-29-large.md).
-	snapshotRest = 2
+	// snapshotRest is how many times as long a snapshot rests as it has worked. It takes a tenth of a CPU then, and one of ten
+	// million bids takes minutes. On two CPUs that answer auctions, without rests such a snapshot made their p99 4 to 14 times
+	// as long, with these twice (bench/results/2026-11-29-large.md).
+	snapshotRest = 9
 	// snapshotRestMax bounds one rest. BOUND: work that the machine stopped for long is no reason to rest for longer.
 	snapshotRestMax = time.Second
+	// snapshotPaceRecords is after how many records a snapshot looks whether it has worked for long enough.
+	snapshotPaceRecords = 64
 	// snapshotWorkMin is the shortest work that is worth a timer. A small state is written without a rest.
 	snapshotWorkMin = time.Millisecond
 )

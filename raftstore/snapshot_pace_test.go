@@ -29,7 +29,7 @@ func (s *slowSink) Close() error {
 func (*slowSink) ID() string    { return "slow" }
 func (*slowSink) Cancel() error { return nil }
 
-// A snapshot works for a third of the time, unless the next one is due already; short work is not worth a rest, and a rest
+// A snapshot works for a tenth of the time, unless the next one is due already; short work is not worth a rest, and a rest
 // ends with the store.
 func TestASnapshotRests(t *testing.T) {
 	const writes = 10
@@ -39,10 +39,10 @@ func TestASnapshotRests(t *testing.T) {
 		urgent bool
 		want   time.Duration
 	}{
-		{"a large state", 30 * time.Millisecond, false, writes * 90 * time.Millisecond},
+		{"a large state", 30 * time.Millisecond, false, writes * 300 * time.Millisecond},
 		{"the next one is due", 30 * time.Millisecond, true, writes * 30 * time.Millisecond},
 		{"a small state", snapshotWorkMin / 20, false, writes * snapshotWorkMin / 20},
-		{"short work adds up", snapshotWorkMin / 2, false, 5 * 3 * snapshotWorkMin},
+		{"short work adds up", snapshotWorkMin / 2, false, 5 * 10 * snapshotWorkMin},
 		{"a disk that stalls", 10 * time.Second, false, writes * (10*time.Second + snapshotRestMax)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

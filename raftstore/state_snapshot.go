@@ -59,7 +59,7 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	if err != nil {
 		return err
 	}
-	look := uint64(freeCheckBytes)
+	look, records := uint64(freeCheckBytes), 0
 	err = p.snap.Each(func(key, value []byte) error {
 		if c.n >= look { // Other files grow too, and this state may be larger than the last one.
 			look = c.n + freeCheckBytes
@@ -67,6 +67,9 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 				m.partialBytes.Store(c.n)
 				return m.countPostponed(err)
 			}
+		}
+		if records++; records%snapshotPaceRecords == 0 {
+			c.rest()
 		}
 		return w.Add(key, value)
 	})

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -17,6 +18,7 @@ const (
 	memoryInterval   = time.Second // How often the memory is measured.
 	hugePagesTicks   = 60          // After so many measurements the advice is repeated, for memory that was mapped meanwhile.
 	heapStep         = 4 << 20     // A smaller change of the heap's limit is not worth its cost.
+	garbageStep      = 5           // A change of fewer percent neither.
 )
 
 // memorySupervisor keeps the process below memory.limit while it runs (limits.Shares.Hold), and its memory in huge pages as long as
@@ -25,14 +27,17 @@ type memorySupervisor struct {
 	memory int64
 	shares limits.Shares
 	chosen bool // GOMEMLIMIT is set, so that the heap's limit is the operator's.
+	tuned  bool // GOGC is set, so that the garbage is.
 	log    *slog.Logger
 
 	read                     func() (limits.MemoryUse, error)
 	setHeap                  func(int64) int64 // debug.SetMemoryLimit.
-	live                     func() uint64     // Bytes of objects in the heap.
+	setGarbage               func(int) int     // debug.SetGCPercent.
+	live                     func() uint64     // Bytes that the last collection has found in use.
 	collapse, advise, forbid func() (limits.HugePageStats, error)
 
 	heap      int64 // The limit that is set.
+	garbage   int   // The percentage that is set.
 	ticks     int
 	moved     bool // Existing memory has been moved into huge pages.
 	forbidden bool // Huge pages are not used any more: what is mapped never becomes less.
@@ -40,10 +45,11 @@ type memorySupervisor struct {
 
 func (n *node) newMemorySupervisor() *memorySupervisor {
 	return &memorySupervisor{
-		memory: n.resources.memory, shares: n.resources.shares, chosen: n.resources.heapChosen, log: n.log,
-		read: limits.ReadMemoryUse, setHeap: debug.SetMemoryLimit, live: heapObjects,
+		memory: n.resources.memory, shares: n.resources.shares, chosen: n.resources.heapChosen, tuned: os.Getenv("GOGC") != "",
+		log: n.log, read: limits.ReadMemoryUse, setHeap: debug.SetMemoryLimit, setGarbage: debug.SetGCPercent, live: heapLive,
 		collapse: limits.CollapseHugePages, advise: limits.AdviseHugePages, forbid: limits.ForbidHugePages,
-		heap: debug.SetMemoryLimit(-1), // A negative limit only reads it.
+		heap:    debug.SetMemoryLimit(-1), // A negative limit only reads it.
+		garbage: 100,
 	}
 }
 
@@ -70,6 +76,7 @@ func (n *node) keepMemory() {
 
 // tick measures once. Where the system does not tell what is resident, only huge pages are advised.
 func (k *memorySupervisor) tick() {
+	k.boundGarbage()
 	huge := !k.forbidden
 	if u, err := k.read(); err == nil {
 		var heap int64
@@ -87,6 +94,15 @@ func (k *memorySupervisor) tick() {
 		k.askForPages()
 	}
 	k.ticks++
+}
+
+// boundGarbage sets how far the heap may grow.
+func (k *memorySupervisor) boundGarbage() {
+	want := limits.GarbagePercent(int64(k.live())) // Far below 2^63.
+	if !k.tuned && max(want-k.garbage, k.garbage-want) >= garbageStep {
+		k.garbage = want
+		k.setGarbage(want)
+	}
 }
 
 // askForPages repeats the advice. The first time that the heap is large enough it moves existing memory, too.
@@ -111,8 +127,8 @@ func (k *memorySupervisor) askForPages() {
 	}
 }
 
-func heapObjects() uint64 {
-	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+func heapLive() uint64 {
+	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(heap)
 	return heap[0].Value.Uint64()
 }

@@ -29,6 +29,7 @@ func supervisorWith(t *testing.T, log *output, uses ...limits.MemoryUse) (k *mem
 			return u, nil
 		},
 		setHeap: func(n int64) int64 { *heaps = append(*heaps, n); return 0 }, live: func() uint64 { return hugePagesHeapMin },
+		garbage: 100, setGarbage: func(int) int { return 0 },
 		collapse: pages("collapse"), advise: pages("advise"), forbid: pages("forbid"),
 	}
 	return k, done, heaps
@@ -86,5 +87,29 @@ func TestMemoryThatIsNotKept(t *testing.T) {
 	k.tick()
 	if len(*heaps) != 0 || !slices.Equal(*done, []string{"collapse"}) {
 		t.Errorf("limits %d, pages %q", *heaps, *done)
+	}
+}
+
+// The heap of a large market grows by less than that of a small one before it is collected, unless the operator has set GOGC.
+func TestGarbageIsBounded(t *testing.T) {
+	for name, tuned := range map[string]bool{"by the node": false, "by the operator": true} {
+		t.Run(name, func(t *testing.T) {
+			k, _, _ := supervisorWith(t, &output{})
+			live, set := uint64(0), []int(nil)
+			k.tuned = tuned
+			k.live = func() uint64 { return live }
+			k.setGarbage = func(percent int) int { set = append(set, percent); return 0 }
+			for _, mibs := range []uint64{10, 512, 530, 1_024, 1_050, 2_048, 100_000, 300} {
+				live = mibs * mib
+				k.tick()
+			}
+			want := []int{50, 25, 20, 100}
+			if tuned {
+				want = nil
+			}
+			if !slices.Equal(set, want) {
+				t.Errorf("set to %d percent, want %d", set, want)
+			}
+		})
 	}
 }
