@@ -33,7 +33,8 @@ type memorySupervisor struct {
 	read                     func() (limits.MemoryUse, error)
 	setHeap                  func(int64) int64 // debug.SetMemoryLimit.
 	setGarbage               func(int) int     // debug.SetGCPercent.
-	live                     func() uint64     // Bytes that the last collection has found in use.
+	objects                  func() uint64     // Bytes of objects in the heap.
+	live                     func() uint64     // The part of them that the last collection has found in use.
 	collapse, advise, forbid func() (limits.HugePageStats, error)
 
 	heap      int64 // The limit that is set.
@@ -46,7 +47,8 @@ type memorySupervisor struct {
 func (n *node) newMemorySupervisor() *memorySupervisor {
 	return &memorySupervisor{
 		memory: n.resources.memory, shares: n.resources.shares, chosen: n.resources.heapChosen, tuned: os.Getenv("GOGC") != "",
-		log: n.log, read: limits.ReadMemoryUse, setHeap: debug.SetMemoryLimit, setGarbage: debug.SetGCPercent, live: heapLive,
+		log: n.log, read: limits.ReadMemoryUse, setHeap: debug.SetMemoryLimit, setGarbage: debug.SetGCPercent,
+		objects: runtimeBytes("/memory/classes/heap/objects:bytes"), live: runtimeBytes("/gc/heap/live:bytes"),
 		collapse: limits.CollapseHugePages, advise: limits.AdviseHugePages, forbid: limits.ForbidHugePages,
 		heap:    debug.SetMemoryLimit(-1), // A negative limit only reads it.
 		garbage: 100,
@@ -111,7 +113,7 @@ func (k *memorySupervisor) askForPages() {
 	switch {
 	case k.forbidden:
 		ask = k.forbid
-	case k.live() < hugePagesHeapMin:
+	case k.objects() < hugePagesHeapMin:
 		return
 	case !k.moved:
 		ask = k.collapse
@@ -127,8 +129,11 @@ func (k *memorySupervisor) askForPages() {
 	}
 }
 
-func heapLive() uint64 {
-	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(heap)
-	return heap[0].Value.Uint64()
+// runtimeBytes returns a function that reads a metric of the Go runtime.
+func runtimeBytes(name string) func() uint64 {
+	return func() uint64 {
+		sample := []metrics.Sample{{Name: name}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
 }

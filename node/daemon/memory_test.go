@@ -28,7 +28,7 @@ func supervisorWith(t *testing.T, log *output, uses ...limits.MemoryUse) (k *mem
 			uses = uses[min(1, len(uses)-1):] // The last one stays.
 			return u, nil
 		},
-		setHeap: func(n int64) int64 { *heaps = append(*heaps, n); return 0 }, live: func() uint64 { return hugePagesHeapMin },
+		setHeap: func(n int64) int64 { *heaps = append(*heaps, n); return 0 }, objects: func() uint64 { return hugePagesHeapMin }, live: func() uint64 { return 0 },
 		garbage: 100, setGarbage: func(int) int { return 0 },
 		collapse: pages("collapse"), advise: pages("advise"), forbid: pages("forbid"),
 	}
