@@ -32,19 +32,17 @@ const (
 
 // insert adds a key, unless it seems contained, and reports whether it was certainly absent.
 func (f *keyFilter) insert(key *[16]byte) bool {
+	at, set := placeOf(key)
+	if f.has(at, set) {
+		return false
+	}
 	if f.free == 0 && len(f.layers) < layersMax {
 		f.grow()
 	}
 	f.free = max(f.free-1, 0)
-	at, set := placeOf(key)
-	last := len(f.layers) - 1
-	for _, layer := range f.layers[:last] {
-		if layer[blockAt(at, len(layer))].has(set) {
-			return false
-		}
-	}
-	layer := f.layers[last]
-	return layer[blockAt(at, len(layer))].set(set)
+	last := f.layers[len(f.layers)-1]
+	last[blockAt(at, len(last))].add(set)
+	return true
 }
 
 // grow adds a layer.
@@ -62,8 +60,9 @@ func (f *keyFilter) grow() {
 }
 
 // mayContain returns false if the key was not added. It returns true if it was, and rarely if it was not.
-func (f *keyFilter) mayContain(key *[16]byte) bool {
-	at, set := placeOf(key)
+func (f *keyFilter) mayContain(key *[16]byte) bool { return f.has(placeOf(key)) }
+
+func (f *keyFilter) has(at, set uint64) bool {
 	for _, layer := range f.layers {
 		if layer[blockAt(at, len(layer))].has(set) {
 			return true
@@ -72,15 +71,11 @@ func (f *keyFilter) mayContain(key *[16]byte) bool {
 	return false
 }
 
-// set sets the bits of a key, and reports whether one of them was not set.
-func (b *filterBlock) set(set uint64) bool {
-	var missing uint64
+// add sets the bits of a key.
+func (b *filterBlock) add(set uint64) {
 	for i := range b {
-		bit := uint64(1) << (set >> (6 * i) % 64)
-		missing |= bit &^ b[i]
-		b[i] |= bit
+		b[i] |= 1 << (set >> (6 * i) % 64)
 	}
-	return missing != 0
 }
 
 // has reports whether all bits of a key are set.

@@ -103,3 +103,18 @@ func TestKeyFilter(t *testing.T) {
 	}
 	t.Logf("%d of %d absent keys seem contained, in %d layers", wrong, keys, f.Layers())
 }
+
+// Repeats of a key that is contained make a filter no larger.
+func TestRepeatsDoNotGrowAFilter(t *testing.T) {
+	var f shard.KeyFilter
+	key := [16]byte{7}
+	if !f.Insert(&key) {
+		t.Error("a new key seems contained")
+	}
+	for range 100_000 {
+		if f.Insert(&key) {
+			t.Fatal("a repeat seems new")
+		}
+	}
+	expect(t, "layers", f.Layers(), 1)
+}
