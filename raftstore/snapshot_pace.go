@@ -23,11 +23,12 @@ const (
 // pacedSink is the stream of a snapshot that is being written: it leaves the CPUs and the disk to requests, and begins nothing
 // that takes long once its store closes.
 type pacedSink struct {
-	ctx    context.Context // Of the store.
-	sink   raft.SnapshotSink
-	urgent func() bool // The log has grown by so many bytes that the next snapshot is due already: there is no rest.
-	n      uint64      // Bytes written.
-	began  time.Time   // When the work began that was not rested for.
+	ctx     context.Context // Of the store.
+	sink    raft.SnapshotSink
+	urgent  func() bool // The log has grown by so many bytes that the next snapshot is due already: there is no rest.
+	n       uint64      // Bytes written.
+	records int         // Records added.
+	began   time.Time   // When the work began that was not rested for.
 }
 
 // Write appends to the snapshot and rests, or returns ErrClosed.
@@ -39,6 +40,13 @@ func (s *pacedSink) Write(b []byte) (int, error) {
 	s.n += uint64(n)
 	s.rest()
 	return n, err
+}
+
+// record tells that one more record is about to be added, so that work is rested for before it fills a block.
+func (s *pacedSink) record() {
+	if s.records++; s.records%snapshotPaceRecords == 0 {
+		s.rest()
+	}
 }
 
 func (s *pacedSink) rest() {

@@ -86,3 +86,19 @@ func TestASnapshotIsUrgentWhenTheNextIsDue(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot rests also while the records that it adds have not filled a block.
+func TestASnapshotRestsBetweenRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &pacedSink{ctx: t.Context(), sink: &slowSink{}, urgent: func() bool { return false }, began: began}
+		const work = 100 * time.Microsecond
+		for range 2 * snapshotPaceRecords {
+			time.Sleep(work)
+			s.record()
+		}
+		if took, want := time.Since(began), 2*snapshotPaceRecords*work*(1+snapshotRest); took != want {
+			t.Errorf("%v, want %v", took, want)
+		}
+	})
+}

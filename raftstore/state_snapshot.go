@@ -59,7 +59,7 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	if err != nil {
 		return err
 	}
-	look, records := uint64(freeCheckBytes), 0
+	look := uint64(freeCheckBytes)
 	err = p.snap.Each(func(key, value []byte) error {
 		if c.n >= look { // Other files grow too, and this state may be larger than the last one.
 			look = c.n + freeCheckBytes
@@ -68,9 +68,7 @@ func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 				return m.countPostponed(err)
 			}
 		}
-		if records++; records%snapshotPaceRecords == 0 {
-			c.rest()
-		}
+		c.record()
 		return w.Add(key, value)
 	})
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 // the group cannot be read.
 func read[T any](t Tenant, g ids.Group, ask func(shard.Queries) T) (answer T, err error) {
 	if err := t.AwaitCurrent(g); err != nil {
-		return answer, fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
+		return answer, unreadable(g, err)
 	}
 	err = t.store.readFor(t.session.context(), g, func(b shard.Queries) { answer = ask(b) })
 	return answer, err
@@ -29,10 +29,7 @@ func readManaged[T any](t Tenant, g ids.Group, ask func(shard.Queries) T) (answe
 			return nil
 		})
 	}
-	if err != nil {
-		return answer, fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
-	}
-	return answer, nil
+	return answer, unreadable(g, err)
 }
 
 // readGroup is readFor without a request.
@@ -51,10 +48,15 @@ func (s *Store) readFor(ctx context.Context, g ids.Group, ask func(shard.Queries
 		ask(shard.Queries{R: r})
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
+	return unreadable(g, err)
+}
+
+// unreadable returns ErrUnavailable for a group that could not be read, and nil for no error.
+func unreadable(g ids.Group, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: group %d: %w", ErrUnavailable, g, err)
 }
 
 // lookupResult is an item and whether it exists.

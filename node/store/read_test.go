@@ -47,9 +47,11 @@ func (h heldReader) Scan(from, to []byte, fn func(key, value []byte) bool) {
 
 // free takes the turn and gives it back.
 func (r *slowReader) free() {
+	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
+	defer cancel()
 	other := r.scheduler.NewTurn(2)
-	if err := other.Take(r.t.Context()); err != nil {
-		r.t.Error(err)
+	if err := other.Take(ctx); err != nil {
+		r.t.Fatalf("the turn is not free: %v", err)
 	}
 	other.Give()
 }
